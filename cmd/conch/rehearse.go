@@ -45,6 +45,8 @@ func (c rehearseCmd) Run(e *env) error {
 		return fmt.Errorf("%w: --key-file needs --serve HOST:PORT", control.ErrRefused)
 	case c.Serve != "" && (c.Page != "" || c.Open):
 		return fmt.Errorf("%w: --serve excludes --page and --open: no room is played", control.ErrRefused)
+	case c.Open && c.Page == "off":
+		return fmt.Errorf("%w: --open needs a page: leave out --page off", control.ErrRefused)
 	case c.Speed != "1":
 		return fmt.Errorf("%w: --speed %s: must be 1 (devices, broker and voices meet over real sockets and real programs, which take the "+
 			"time they take; a faster clock would only see them late)", control.ErrRefused, c.Speed)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -152,26 +153,34 @@ func (s *stage) box() web.Box {
 // shown tells pages that a device is there, or has gone.
 func (s *stage) shown(ctx context.Context) { s.feed.Post(control.EventPicture, s.box().Picture(ctx)) }
 
-// servePage serves the page of the whole room until the rehearsal ends, and gives its address; empty: there is none, and why is said.
-func (p *run) servePage(say func(string)) (string, error) {
+// checkPage refuses an address that no page of a rehearsal can have.
+func (r Rehearsal) checkPage() error {
+	if r.Page == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(r.Page)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	if ip := net.ParseIP(host); err != nil || bad != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("%w: --page %s: must be HOST:PORT of this machine, as in %s", control.ErrRefused, r.Page, config.DefaultWebListen)
+	}
+	return nil
+}
+
+// servePage serves the page of the whole room until the rehearsal ends, says where, and opens it in a browser if that is wished. An error:
+// there is none, and what to do.
+func (p *run) servePage(say func(string)) (address string, _ error) {
 	if p.Page == "" {
 		return "", nil
 	}
-	host, _, err := net.SplitHostPort(p.Page)
-	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return "", fmt.Errorf("%w: --page %s: must be HOST:PORT of this machine, as in %s", control.ErrRefused, p.Page, config.DefaultWebListen)
-	}
 	door, err := web.NewDoor(web.DoorOptions{
-		Web: config.Web{Listen: p.Page, Talk: true}, Device: p.Room.String(), Language: p.Config.Device.Language, Log: p.Log, Self: os.Getuid(), Group: -1,
+		Web: config.Web{Listen: p.Page, Talk: true}, Setting: "--page", Device: p.Room.String(), Language: p.Config.Device.Language, Log: p.Log,
+		Self: os.Getuid(), Group: -1,
 	})
 	if err != nil {
 		return "", err
 	}
-	o := web.Options{Door: door, Language: p.Config.Device.Language, Log: p.Log, Stage: p.gallery, Trouble: func(err error) {
-		if err != nil {
-			say("page   " + err.Error() + "\n")
-		}
-	}}
+	var trouble error // before it ends, or is open
+	o := web.Options{Door: door, Language: p.Config.Device.Language, Log: p.Log, Stage: p.gallery, Trouble: func(err error) { trouble = err }}
 	for _, s := range p.stages {
 		o.Boxes = append(o.Boxes, s.box())
 		p.later(0, func() { p.gallery.listen(p.ctx, s) })
@@ -184,24 +193,35 @@ func (p *run) servePage(say func(string)) (string, error) {
 	p.closer = append(p.closer, func() error { return <-ended })
 	select {
 	case <-opened:
-		if pages := door.Pages(); len(pages) > 0 {
-			return pages[0], nil
-		}
 	case err := <-ended:
 		ended <- err
+		return "", trouble
 	}
-	return "", nil
+	if pages := door.Pages(); len(pages) > 0 {
+		address = pages[0]
+		say("page   " + address + " shows the room, and talks: open it in a browser of this machine\n")
+		p.browse(address, say)
+	}
+	return address, nil
 }
 
-// browse opens an address as the desktop does, if that is wished.
-func (p *run) browse(address string) error {
+// browse opens an address as the desktop does, if that is wished, and says where it cannot.
+func (p *run) browse(address string, say func(string)) {
 	if !p.Open {
-		return nil
+		return
+	}
+	failed := func(err error) {
+		p.Log.Warn("rehearsal.browser", "address", address, "err", err)
+		say(fmt.Sprintf("conch: --open: no browser can be started here: %v (open %s by hand)\n", err, address))
 	}
 	cmd := exec.CommandContext(p.ctx, "xdg-open", address) //nolint:gosec // our own address
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("--open: no browser can be started here: %w (open %s by hand)", err, address)
+		failed(err)
+		return
 	}
-	go func() { _ = cmd.Wait() }() // ends with ctx at the latest
-	return nil
+	p.later(0, func() { // ends with ctx at the latest
+		if err := cmd.Wait(); err != nil && p.ctx.Err() == nil {
+			failed(fmt.Errorf("xdg-open: %w", err))
+		}
+	})
 }

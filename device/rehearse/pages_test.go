@@ -4,11 +4,15 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -266,4 +270,83 @@ func TestPagesAreDevices(t *testing.T) {
 	second.press(true)
 	until(t, "the drop", func() bool { _, drops := first.hears("hall"); return drops > 0 })
 	second.press(false)
+}
+
+// told is what a rehearsal has said to people and to its log.
+type told struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *told) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *told) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+var pageIn = regexp.MustCompile(`page   (http://127\.0\.0\.1:\d+/) shows the room`)
+
+// A script that asks for a page has one while it plays, and a browser that does not come is told.
+func TestAScriptHasAPage(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte("#!/bin/sh\nexit 3\n"), 0o755); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	script, err := ReadScript(strings.NewReader("wait 60s\n"), "script", ".", DefaultRoom())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	text := &told{}
+	r := Rehearsal{Config: config.Default(), Room: DefaultRoom(), Script: script, Text: text, Log: slog.New(slog.DiscardHandler), Page: "127.0.0.1:0", Open: true}
+	ended := make(chan error, 1)
+	go func() { ended <- r.Run(ctx) }() // awaited below
+	until(t, "the page", func() bool { return pageIn.MatchString(text.String()) })
+	until(t, "what became of the browser", func() bool {
+		return strings.Contains(text.String(), "--open: no browser can be started here: xdg-open: exit status 3")
+	})
+	address := pageIn.FindStringSubmatch(text.String())[1]
+	l, refused := sit(t, strings.TrimSuffix(address, "/"), "hall")
+	if refused != "" || l.seat != "hall" {
+		t.Errorf("%q, %q", l.seat, refused)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a script that was cut off has ended well")
+	}
+}
+
+// A page that there cannot be is told before anything is played, and by the name of its flag.
+func TestNoSuchPage(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	script, err := ReadScript(strings.NewReader("wait 60s\n"), "script", ".", DefaultRoom())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(page string) (string, error) {
+		log := &told{}
+		r := Rehearsal{Config: config.Default(), Room: DefaultRoom(), Script: script, Text: io.Discard, Log: slog.New(slog.NewTextHandler(log, nil)), Page: page}
+		err := r.Run(t.Context())
+		return log.String(), err
+	}
+	for _, page := range []string{"127.0.0.1", ":7485", "0.0.0.0:7485", "127.0.0.1:70000", "127.0.0.1:-1", "[::]:7485", "kitchen.local:7485", "on"} {
+		if log, err := run(page); !errors.Is(err, control.ErrRefused) || !strings.Contains(err.Error(), "--page "+page) || log != "" {
+			t.Errorf("%s: %v, after\n%s", page, err, log)
+		}
+	}
+	if _, err := run(taken.Addr().String()); err == nil || !strings.Contains(err.Error(), "set --page to another port") {
+		t.Errorf("taken: %v", err)
+	}
 }

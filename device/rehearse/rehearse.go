@@ -81,6 +81,9 @@ func (r Rehearsal) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if _, err := p.servePage(p.report.say); err != nil {
+		return errors.Join(err, stop()) // who asks for one with a script waits for it
+	}
 	err = p.perform(p.ctx)
 	if e := stop(); err == nil {
 		err = e
@@ -92,6 +95,9 @@ func (r Rehearsal) Run(ctx context.Context) error {
 func (r Rehearsal) raise(ctx context.Context) (*run, func() error, error) {
 	if len(r.Room.Devices) == 0 {
 		r.Room.Devices = DefaultRoom().Devices
+	}
+	if err := r.checkPage(); err != nil {
+		return nil, nil, err
 	}
 	if r.Out != "" {
 		if err := os.MkdirAll(r.Out, 0o755); err != nil {

@@ -362,6 +362,13 @@ func (r *report) sentence(format string, args ...any) {
 	}
 }
 
+// say tells people something that is no event.
+func (r *report) say(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sentence("%s", text)
+}
+
 // round tells who speaks and why, which can wait until it is read. Needs mu.
 func (r *report) round(text string) {
 	if r.person == nil {

@@ -2,7 +2,6 @@ package rehearse
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -45,17 +44,10 @@ func (r Rehearsal) Talk(ctx context.Context, in *os.File, screen *terminal.Scree
 		p.mixed.Store(m)
 		p.closer = append(p.closer, m.stream.Close)
 	}
-	page, err := p.servePage(screen.Say)
-	if err != nil {
-		return errors.Join(err, stop())
-	}
 	voice := t.home.instance.Load().server.About()
 	screen.Say(fmt.Sprintf("room   %s\nsound  %s\nvoice  rehearsal: %s; with an OPENAI_API_KEY, conch run has a real one\n", p.Room, sound, voice))
-	if page != "" {
-		screen.Say("page   " + page + " shows the room, and talks: open it in a browser of this machine\n")
-		if err := p.browse(page); err != nil {
-			screen.Say("conch: " + err.Error() + "\n")
-		}
+	if _, err := p.servePage(screen.Say); err != nil {
+		screen.Say("page   none: " + err.Error() + "\n") // the terminal is enough to talk to them
 	}
 	screen.Say(t.hint() + "\n")
 	heardOut := t.listen(p.ctx, in, atTerminal)

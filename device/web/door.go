@@ -25,6 +25,7 @@ import (
 // DoorOptions is what a door needs of the device.
 type DoorOptions struct {
 	Web          config.Web
+	Setting      string // what says where it listens, for advice; empty: web.listen
 	Device       string // its name, for people
 	Language     language.Language
 	Names        []string               // of this host, as a browser may call it: kitchen, kitchen.local; its addresses and localhost always do

@@ -47,7 +47,7 @@ func (d *Door) Listen() (list []net.Listener, err error) {
 		first, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
-		return nil, notOpened(at, err)
+		return nil, d.notOpened(at, err)
 	}
 	list = append(list, first)
 	bound := addrPort(first.Addr())
@@ -61,7 +61,7 @@ func (d *Door) Listen() (list []net.Listener, err error) {
 		own, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(bound.Port()))))
 		if err != nil {
 			_ = first.Close()
-			return nil, notOpened("127.0.0.1:"+strconv.Itoa(int(bound.Port())), err)
+			return nil, d.notOpened("127.0.0.1:"+strconv.Itoa(int(bound.Port())), err)
 		}
 		list = append(list, own)
 	}
@@ -75,15 +75,16 @@ func (d *Door) Listen() (list []net.Listener, err error) {
 }
 
 // notOpened says why a page cannot listen, and what to do.
-func notOpened(at string, err error) error {
-	do := "set web.listen to an address of this device, as in " + config.DefaultWebListen
+func (d *Door) notOpened(at string, err error) error {
+	setting := cmp.Or(d.o.Setting, "web.listen")
+	do := "set " + setting + " to an address of this device, as in " + config.DefaultWebListen
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		do = "something else listens there, and ss -ltnp says what: end it, or set web.listen to another port"
+		do = "something else listens there, and ss -ltnp says what: end it, or set " + setting + " to another port"
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		do = "this device has no such address: set web.listen to one that it has, or to 0.0.0.0 for all of them"
+		do = "this device has no such address: set " + setting + " to one that it has, or to 0.0.0.0 for all of them"
 	case errors.Is(err, syscall.EACCES):
-		do = "ports below 1024 are the system's: set web.listen to another one"
+		do = "ports below 1024 are the system's: set " + setting + " to another one"
 	}
 	return fmt.Errorf("web: the page cannot be opened at %s: %w (%s)", at, err, do)
 }
