@@ -216,8 +216,8 @@ func TestAPageTalks(t *testing.T) {
 		cues, _ := l.hears("kitchen")
 		until(t, "the answer at the page", func() bool { n, _ := l.hears("kitchen"); return n > cues+audio.CardFrames(200*time.Millisecond) })
 
-		l.press(true) // in the middle of it
 		_, before := l.hears("kitchen")
+		l.press(true) // in the middle of it
 		until(t, "the drop", func() bool { _, drops := l.hears("kitchen"); return drops > before })
 		l.press(false)
 		until(t, "the turn's end", func() bool {

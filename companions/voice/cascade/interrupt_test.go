@@ -36,7 +36,6 @@ func TestAPressAtAnyInstant(t *testing.T) {
 				return cascadetest.Reply{Text: strings.Join(story, " "), Pace: pace, Wait: 200 * time.Millisecond}
 			}, Say: says(cascadetest.Reply{Times: times, Wait: 100 * time.Millisecond})}, nil, func(w *world) {
 			w.pace = true
-			began := time.Now()
 			w.press("t-1")
 			time.Sleep(at) // virtual
 			if _, over := w.answered("t-1"); over && w.unplayed() == 0 {
@@ -82,8 +81,8 @@ func TestAPressAtAnyInstant(t *testing.T) {
 			w.mu.Lock()
 			w.cut["t-2"] = true
 			w.mu.Unlock()
-			w.c.Do(turn.CreateResponse{Turn: "t-2"})
 			n := len(w.chain.Requests(cascadetest.Chat))
+			w.c.Do(turn.CreateResponse{Turn: "t-2"})
 			w.until(func() bool { return len(w.chain.Requests(cascadetest.Chat)) > n })
 			said := ""
 			for _, m := range w.last() {
@@ -105,7 +104,6 @@ func TestAPressAtAnyInstant(t *testing.T) {
 			} else {
 				cut++
 			}
-			_ = began
 			w.c.Do(turn.CancelResponse{Turn: "t-2"})
 		})
 	}
