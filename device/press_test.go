@@ -142,17 +142,14 @@ func taps(b *box, button *gpiotwin.Button, seen *watched) func() {
 		n := seen.presses.Load() + seen.releases.Load()
 		button.Press()
 		b.until("tapped", func() bool { return seen.presses.Load()+seen.releases.Load() > n })
-		look := func() { // a whole one, between two answers
-			for range 2 {
-				looked := make(chan struct{})
-				b.until("asked", func() bool { return button.Call(func() { close(looked) }) })
-				<-looked
-			}
+		whole := func() { // a look between two answers
+			b.look(button)
+			b.look(button)
 		}
 		button.Release()
-		look()
+		whole()
 		b.pause(60 * time.Millisecond) // longer than a release bounces
-		look()
+		whole()
 	}
 }
 

@@ -180,6 +180,9 @@ func newBox(t testing.TB, o boxOptions) *box {
 	b.until("ready", func() bool {
 		return d.sound.Known() && (o.offline || d.coordinator.Online())
 	})
+	for _, button := range opts.Buttons { // one that is down when it is looked at first has to be let go
+		b.look(button)
+	}
 	return b
 }
 
@@ -543,6 +546,14 @@ func (w *watched) Run(ctx context.Context, on func(gpio.Event)) error {
 		}
 		on(e)
 	})
+}
+
+// look waits until the button has been looked at once more.
+func (b *box) look(button gpio.Events) {
+	b.t.Helper()
+	var looked atomic.Bool
+	b.until("a button to be asked", func() bool { return button.Call(func() { looked.Store(true) }) })
+	b.until("a look at the button", looked.Load)
 }
 
 // journal keeps the log, for what a failed test wants to tell and for the turns that began.
