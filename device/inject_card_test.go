@@ -74,7 +74,7 @@ func TestHangingUpGivesTheBookBackOnTheCard(t *testing.T) {
 	b.question(":play")
 	b.until("playing", func() bool { return len(b.turnsEnded()) == 1 && b.audible() })
 	b.pause(700 * time.Millisecond)
-	asked := b.now()
+	sounded := b.now() - 100*time.Millisecond // what the card of a busy machine had not played by the question falls silent before it
 	b.question(":call")
 	b.until("in the call", func() bool { return len(b.turnsEnded()) == 2 })
 	b.pause(1500 * time.Millisecond)
@@ -85,12 +85,12 @@ func TestHangingUpGivesTheBookBackOnTheCard(t *testing.T) {
 	b.hand.Release()
 	var gaps []gap
 	b.until("back", func() bool {
-		all, since := b.gaps(asked)
+		all, since := b.gaps(sounded)
 		gaps = all
 		return since > 200*time.Millisecond && all[len(all)-1].to > hung
 	})
 	silent, began := gaps[0].from, gaps[len(gaps)-1].to
-	before := s.place(t, b, asked-40*time.Millisecond) + silent - (asked - 40*time.Millisecond)
+	before := s.place(t, b, silent-30*time.Millisecond) + 30*time.Millisecond // before the fade
 	after := s.place(t, b, began+50*time.Millisecond) - 50*time.Millisecond
 	t.Logf("silent at %v of the book, back at %v of it, %v behind the press", before, after, began-hung)
 	if d := after - before; d > 500*time.Microsecond || d < -6*time.Millisecond {
