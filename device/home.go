@@ -18,7 +18,7 @@ func (d *Device) home() *skills.Home {
 		Publish: func(ctx context.Context, topic, payload string) error {
 			bus, err := d.house()
 			if err == nil {
-				err = bus.Publish(ctx, topic, []byte(payload))
+				err = d.carried(bus.Publish(ctx, topic, []byte(payload)))
 			}
 			if errors.Is(err, errNoHouse) || errors.Is(err, errNoBroker) || errors.Is(err, mqtt.ErrAway) {
 				return skills.UnsentError{Why: err}
@@ -31,7 +31,7 @@ func (d *Device) home() *skills.Home {
 				return "", err
 			}
 			b, err := bus.Retained(ctx, topic)
-			return string(b), err
+			return string(b), d.carried(err)
 		},
 	}
 	for _, t := range d.cfg.Home {
@@ -49,9 +49,22 @@ var (
 // unreachable says that what [home] lists cannot be reached, as long as this device is set up as it is.
 func (d *Device) unreachable() {
 	if _, err := d.house(); err != nil && len(d.cfg.Home) > 0 {
-		d.conds.Set(condition.HomeAway, "nothing of [home] can be switched or read: "+err.Error(),
-			`name the broker of the house, as in room.broker = "mqtt://HOST:1883", on each device of the room, and restart`)
+		d.noHouse(err)
 	}
+}
+
+func (d *Device) noHouse(err error) {
+	d.conds.Set(condition.HomeAway, "nothing of [home] can be switched or read: "+err.Error(),
+		`name the broker of the house, as in room.broker = "mqtt://HOST:1883", on each device of the room, and restart`)
+}
+
+// carried also looks at what the broker was found to be: what room.broker names may be kept by another conch.
+func (d *Device) carried(err error) error {
+	if errors.Is(err, mqtt.ErrRoomOnly) {
+		err = errNoHouse
+		d.noHouse(err)
+	}
+	return err
 }
 
 // house is the connection with the broker of the house. A broker of conch's own lets nothing but the room through, and would acknowledge

@@ -15,10 +15,16 @@ import (
 
 // Errors of what is said to others.
 var (
-	ErrAway    = errors.New("the broker is not there") // and nothing was sent
-	ErrBroken  = errors.New("the connection broke before the broker had answered")
-	ErrNotHeld = errors.New("the broker keeps nothing under that topic")
+	ErrAway     = errors.New("the broker is not there")                                              // and nothing was sent
+	ErrRoomOnly = errors.New("the broker is one of conch's own, which carries nothing but its room") // and nothing was sent
+	ErrBroken   = errors.New("the connection broke before the broker had answered")
+	ErrNotHeld  = errors.New("the broker keeps nothing under that topic")
 )
+
+// RoomOnly is the filter by which a broker that carries nothing but a room is known: it grants QoS 0 where 1 was asked for. What does not
+// belong to its room it can only drop in silence or end the connection for, in MQTT 3.1.1; so it is asked before. Other brokers grant 1, or
+// refuse; nothing is ever said under it.
+const RoomOnly = "conch/broker"
 
 const (
 	retainedWait = time.Second // from the acknowledged subscription until what is kept has come; brokers send it at once
@@ -36,14 +42,30 @@ func CheckForeign(topic string) error {
 	return nil
 }
 
-// live is the library's client of the link that is up.
-func (c *Client) live() (paho.Client, error) {
+// live is the link that is up, to a broker that carries more than a room.
+func (c *Client) live(ctx context.Context) (paho.Client, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.link == nil {
+	l := c.link
+	c.mu.Unlock()
+	if l == nil {
 		return nil, ErrAway
 	}
-	return c.link.paho, nil
+	if l.carries.Load() {
+		return l.paho, nil
+	}
+	var asked *paho.SubscribeToken
+	err := told(ctx, func() paho.Token {
+		asked, _ = l.paho.Subscribe(RoomOnly, 1, func(paho.Client, paho.Message) {}).(*paho.SubscribeToken)
+		return asked
+	})
+	switch {
+	case err == nil && asked.Result()[RoomOnly] == 0:
+		return nil, ErrRoomOnly
+	case err != nil && !errors.Is(err, ErrNotAuthorized):
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
+	}
+	l.carries.Store(true)
+	return l.paho, nil
 }
 
 // Publish says something with QoS 1, and returns when the broker has acknowledged it, or ctx ends.
@@ -51,7 +73,7 @@ func (c *Client) Publish(ctx context.Context, topic string, payload []byte) erro
 	if err := CheckForeign(topic); err != nil {
 		return err
 	}
-	p, err := c.live()
+	p, err := c.live(ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +85,7 @@ func (c *Client) Retained(ctx context.Context, topic string) ([]byte, error) {
 	if err := CheckForeign(topic); err != nil {
 		return nil, err
 	}
-	p, err := c.live()
+	p, err := c.live(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func TestAHouseIsSpokenTo(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 	}
-	for _, topic := range []string{"", "house/+", "house/#", "conch/v1/home/presence/x", "conch", "$SYS/broker/uptime"} {
+	for _, topic := range []string{"", "house/+", "house/#", "conch/v1/home/presence/x", RoomOnly, "conch", "$SYS/broker/uptime"} {
 		if err := a.Publish(ctx, topic, nil); err == nil {
 			t.Errorf("Publish speaks under %q", topic)
 		}

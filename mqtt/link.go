@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	paho "github.com/eclipse/paho.mqtt.golang"
@@ -32,6 +33,7 @@ type link struct {
 	out     *queue
 	lost    chan error    // 1: why the connection ended
 	up      chan struct{} // closed by the reader when the room can be heard
+	carries atomic.Bool   // the broker carries more than the room, as it has shown
 
 	mu    sync.Mutex
 	guard *guard

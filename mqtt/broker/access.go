@@ -86,6 +86,9 @@ func (a *access) OnConnectAuthenticate(cl *mochi.Client, pk packets.Packet) bool
 
 // OnACLCheck is asked for each publish, each subscription (after OnSubscribe) and each delivery.
 func (a *access) OnACLCheck(cl *mochi.Client, t string, write bool) bool {
+	if t == mqtt.RoomOnly {
+		return !write
+	}
 	rest, ok := strings.CutPrefix(t, mqtt.TopicRoot)
 	room, rest, found := strings.Cut(rest, "/")
 	if !ok || !found || mqtt.CheckRoom(room) != nil || a.room != "" && room != a.room {
@@ -108,6 +111,9 @@ func (a *access) OnACLCheck(cl *mochi.Client, t string, write bool) bool {
 func (a *access) OnSubscribe(cl *mochi.Client, pk packets.Packet) packets.Packet {
 	has := cl.State.Subscriptions.GetAll()
 	for i, f := range pk.Filters {
+		if f.Filter == mqtt.RoomOnly {
+			pk.Filters[i].Qos = 0 // which says what this broker is
+		}
 		if _, again := has[f.Filter]; again {
 			continue
 		}
@@ -122,6 +128,9 @@ func (a *access) OnSubscribe(cl *mochi.Client, pk packets.Packet) packets.Packet
 
 // readable says whether a filter is one of a room's topics: all of them, all of a kind or of a device, or one.
 func (a *access) readable(filter string) bool {
+	if filter == mqtt.RoomOnly {
+		return true
+	}
 	rest, ok := strings.CutPrefix(filter, mqtt.TopicRoot)
 	room, rest, found := strings.Cut(rest, "/")
 	if !ok || !found || mqtt.CheckRoom(room) != nil || a.room != "" && room != a.room {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func TestAccessList(t *testing.T) {
 	c := raw(t, b.URL(), string(me))
 	for _, top := range []string{
 		mqtt.Topic("kitchen", mqtt.KindFloor, other), mqtt.Topic("cellar", mqtt.KindFloor, me), "conch/v1/kitchen/secrets/" + string(me),
-		mqtt.Topic("kitchen", mqtt.KindFloor, me) + "/x", "elsewhere/" + string(me), mqtt.TopicRoot + "kitchen/" + string(me),
+		mqtt.Topic("kitchen", mqtt.KindFloor, me) + "/x", mqtt.RoomOnly, "elsewhere/" + string(me), mqtt.TopicRoot + "kitchen/" + string(me),
 	} {
 		c.Publish(top, 0, false, "forbidden").WaitTimeout(mqtttest.Patience)
 	}
@@ -51,6 +52,24 @@ func TestAccessList(t *testing.T) {
 		if m := mqtttest.Await(t, rec, "the later one, twice"); string(m.Payload()) != "later" || m.Retained() {
 			t.Errorf("%s was kept", m.Payload())
 		}
+	}
+}
+
+// A device whose room is kept by such a broker does not lose it for a lamp: it knows, before it says anything, that no house is there.
+func TestALampIsNotAskedFor(t *testing.T) {
+	b := embedded(t, Config{})
+	d := start(t, mqtt.Config{URL: b.URL()})
+	d.up()
+	for range 2 {
+		if err := d.Publish(t.Context(), "house/lamp/set", []byte("ON")); !errors.Is(err, mqtt.ErrRoomOnly) {
+			t.Errorf("a lamp is switched: %v", err)
+		}
+		if _, err := d.Retained(t.Context(), "house/lamp"); !errors.Is(err, mqtt.ErrRoomOnly) {
+			t.Errorf("a lamp is read: %v", err)
+		}
+	}
+	if !slices.Contains(b.Clients(), d.ID()) || len(d.links) > 0 {
+		t.Errorf("%d changes of its connection, and these are there: %v", len(d.links), b.Clients())
 	}
 }
 

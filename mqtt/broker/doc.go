@@ -16,4 +16,6 @@
 // the addresses at which its host may be (mqtt.Config.Addresses), a quarter of a second apart, and believes the one that has the host's
 // key. What one of them may cost the broker and the others is in FLOODS.md 1: bytes, packets, connections, filters, and what waits for
 // one that does not read.
+//
+// Nothing but rooms goes through it. It says so to whoever subscribes to mqtt.RoomOnly with QoS 1, by granting 0.
 package broker
