@@ -52,8 +52,8 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 				s.said[p.ID] = s.now
 			}
 		case PressesCount:
-			if o := s.dev(e.Device); o != nil && !o.liar {
-				s.breaks("the presses of %s count no more at %s", o.name, d.name)
+			if o := s.dev(e.Device); o != nil && !o.liar && !s.often(d, o) {
+				s.breaks("the presses of %s count no more at %s, after %d of them in %v", o.name, d.name, s.pressesOf(o, starvedLong), starvedLong)
 			} else if !e.Count {
 				s.fault("hammering member")
 			}
@@ -455,4 +455,25 @@ func difference(a, b Machine) string {
 // fieldOf reads an unexported field.
 func fieldOf(v reflect.Value) any {
 	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
+}
+
+// often says that who presses at a good device may be put off at d: a press each five seconds, five minutes long, is more than people do who
+// want an answer. For half an hour afterwards less will do.
+func (s *sim) often(d, o *dev) bool {
+	for _, p := range d.m.pressers {
+		if p.device == o.id && p.strikes > 1 {
+			return true
+		}
+	}
+	return s.pressesOf(o, starvedLong) >= 60
+}
+
+// pressesOf is how often there was a press at a device of late.
+func (s *sim) pressesOf(o *dev, of time.Duration) (n int) {
+	for k, at := range s.presses {
+		if k.from == o && k.to == nil && s.now-at <= of {
+			n++
+		}
+	}
+	return n
 }
