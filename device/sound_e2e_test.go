@@ -80,23 +80,26 @@ func (r *soundRoom) converse() {
 }
 
 // question asks and is answered; it returns the turn, the recording of the answer, and what of the answer is on it. Like a
-// person it asks again when it was misheard: a starved sound server leaves gaps in the question.
-func (r *soundRoom) question(text, want string) (control.Turn, []int16, match) {
+// person it asks again when it was misheard, or when too little of the answer came: a starved sound server leaves gaps in both.
+func (r *soundRoom) question(text, want string) (rec control.Turn, heard []int16, m match) {
 	r.t.Helper()
-	var rec control.Turn
-	var released time.Time
 	for range 3 {
 		r.voice.take()
-		_, released = r.ask(text)
-		if rec = r.turn(); understood(rec.Asked, want) {
+		_, released := r.ask(text)
+		if rec = r.turn(); !understood(rec.Asked, want) {
+			r.t.Logf("asked %q, understood %q: asking again", text, rec.Asked)
+			continue
+		}
+		if rec.Reason != "done" || rec.Said == "" {
 			break
 		}
-		r.t.Logf("asked %q, understood %q: asking again", text, rec.Asked)
+		if heard, m = r.answer(rec, released); m.whole >= 0.9 {
+			return rec, heard, m
+		}
 	}
-	if !understood(rec.Asked, want) || rec.Reason != "done" || rec.Said == "" {
+	if heard == nil {
 		r.t.Fatalf("asked %q: %+v; want it understood and answered", text, rec)
 	}
-	heard, m := r.answer(rec, released)
 	return rec, heard, m
 }
 
