@@ -271,11 +271,12 @@ func (s *step) brokeOff(at time.Duration) {
 	switch {
 	case m.fatal != "":
 		s.failAfterSpeech(at, m.fatal)
-	case m.held || m.phase != speaking || m.tools > 0 || m.doneCount == maxResponses || m.total < m.resumed:
+	case m.held || m.phase != speaking || m.tools > 0 || m.resumes == maxResumes || m.doneCount == maxResponses || m.total < m.resumed:
 		s.failAfterSpeech(at, WordsLostMidway)
 	default:
 		s.do(CreateResponse{Turn: m.turn, Who: m.who, Prompt: m.prompt, Resume: true})
 		m.requested, m.broken, m.resumed, m.again = true, true, m.total+1, 0
+		m.resumes++
 		m.round++
 		s.become(AwaitingNextResponse, following)
 		s.await(at, m.cfg.Awaiting)

@@ -1,6 +1,9 @@
 package turn
 
-import "testing"
+import (
+	"strconv"
+	"testing"
+)
 
 // toBroken: three seconds have come, one of them is heard, the link breaks, and the voice says that this was all of it.
 var toBroken = []string{"ready", "ask t-1 tell me a story", "wait 100ms", "started t-1 r1", "delta t-1 r1 a 48000", "wait 1s", "heard t-1 24000", "lost", "delta t-1 r1 a 24000", "done t-1 r1 failed lost_midway"}
@@ -42,6 +45,17 @@ func TestALinkThatBreaksAgainIsTriedOnlyAsLongAsSomethingComes(t *testing.T) {
 	b.forget().run("ready", "started t-1 r3", "lost", "done t-1 r3 failed lost_midway") // nothing came of it
 	b.wantNot("CreateResponse")
 	b.run("heard t-1 74400", "drained t-1").wantHas("SayWords turn=t-1 words=lost_midway")
+}
+
+// A server that breaks each answer off, and begins it anew each time, is not heard eight times.
+func TestAnAnswerThatAlwaysBreaksIsAskedForThrice(t *testing.T) {
+	b := newBench(t, Config{}).run(toBroken...)
+	for n := 2; n <= 3; n++ {
+		r := strconv.Itoa(n)
+		b.forget().run("ready", "started t-1 r"+r, "delta t-1 r"+r+" i"+r+" 2400", "lost", "done t-1 r"+r+" failed lost_midway")
+	}
+	b.wantNot("CreateResponse")
+	b.run("heard t-1 76800", "drained t-1").wantHas("SayWords turn=t-1 words=lost_midway")
 }
 
 func TestASessionThatComesAndGoesKeepsNobodyWaitingForEver(t *testing.T) {

@@ -45,13 +45,15 @@ func DefaultConfig() Config {
 
 // Bounds of the machine. At a bound: a ninth call of one response is answered with an apology and not run; a
 // seventeenth stretch of speech lets go of the oldest one (the likeliest to have been heard, so it stays whole); after
-// eight responses a turn asks for no ninth and says that a tool failed; of nine unanswered calls of turns that are over,
+// eight responses a turn asks for no ninth and says that a tool failed; an answer that breaks off a third time is not asked to go on, since
+// a server that always breaks may always begin anew; of nine unanswered calls of turns that are over,
 // the oldest is answered in its place; a second floor granted while a turn is live takes the place of the first, whose turn
 // lost the vote; a floor granted to the 33rd last turn would begin it anew.
 const (
 	maxCalls     = 8
 	maxStretches = 16
 	maxResponses = 8
+	maxResumes   = 2
 	maxOrphans   = 8
 	maxOver      = 32
 )
@@ -107,6 +109,7 @@ type Machine struct {
 	failing    Words         // said once what was received has been heard
 	broken     bool          // the link broke in the middle of the answer, which has been asked to go on
 	resumed    int           // samples received when it was last asked to, and one: it is again only if some came since
+	resumes    uint8         // how often it was
 
 	// The responses of the turn.
 	requested bool       // CreateResponse ordered, nothing of it seen
