@@ -1,10 +1,10 @@
 package homeassistant
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -124,16 +124,20 @@ func involve(of round.CompanionID) func(string) (request, problem) {
 	}
 }
 
-// say takes plain text, or {"text": …, "priority": …, "ttl": …} as control.SayRequest has them.
+// object is the beginning of one in JSON.
+var object = regexp.MustCompile(`^\s*\{\s*["}]`)
+
+// say takes plain text, or {"text": …, "priority": …, "ttl": …} as control.SayRequest has them. What begins like that and is nothing of the
+// kind is a template that went wrong, and not read aloud.
 func say(most int) func(string) (request, problem) {
 	return func(payload string) (request, problem) {
 		q := control.SayRequest{Text: payload}
-		if strings.HasPrefix(strings.TrimSpace(payload), "{") {
-			var asked control.SayRequest
-			d := json.NewDecoder(bytes.NewReader([]byte(payload)))
+		if object.MatchString(payload) {
+			q = control.SayRequest{}
+			d := json.NewDecoder(strings.NewReader(payload))
 			d.DisallowUnknownFields()
-			if d.Decode(&asked) == nil && asked.Text != "" && d.Decode(new(any)) == io.EOF {
-				q = asked
+			if d.Decode(&q) != nil || d.Decode(new(any)) != io.EOF {
+				return request{}, noValue
 			}
 		}
 		q.Text, q.Key = strings.TrimSpace(printable.Text(q.Text)), ""

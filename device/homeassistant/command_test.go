@@ -52,7 +52,10 @@ func TestCommands(t *testing.T) {
 		{"announce", `{"text":"Fire!","priority":"preempt","ttl":"10s"}`, false, `/say {"text":"Fire!","priority":"preempt","ttl":"10s"}`},
 		{"announce", `{"text":"Fire!","key":"timer.1"}`, false, `/say {"text":"Fire!"}`}, // what a skill says is not replaced by it
 		{"announce", `{"text":"Fire!","priority":"shout"}`, false, "not a value of this entity"},
-		{"announce", `{"text":"a"} and more`, false, `/say {"text":"{\"text\":\"a\"} and more"}`},
+		{"announce", `{"text":"a"} and more`, false, "not a value of this entity"},
+		{"announce", `{"text": broken`, false, "not a value of this entity"},
+		{"announce", `{"text": 42}`, false, "not a value of this entity"},
+		{"say", `{}`, false, "not text"},
 		{"say", `{just braces}`, false, `/say {"text":"{just braces}"}`},
 		{"say", " \n ", false, "not text"},
 		{"say", "a\x00b\u202ec\nd", false, "/say {\"text\":\"a\ufffdbc d\"}"},
