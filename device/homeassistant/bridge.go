@@ -76,7 +76,7 @@ const (
 	settle       = time.Minute      // and between two whole pictures
 	askLimit     = 10 * time.Second
 	sayLimit     = 5 * time.Minute
-	maxSaying    = 4 // sentences that are being said or wait for it
+	maxSaying    = 4 // sentences that are being said or wait for it; and as many that are urgent
 	maxWaiting   = 32
 	maxNews      = 16
 	newsLast     = 5 * time.Second // an older press is no news
@@ -91,7 +91,8 @@ type Bridge struct {
 	changed chan struct{}           // 1: the view is another one
 	news    chan told               // what happened
 	lanes   map[string]chan request // by entity; "" for all others: what is asked for in order
-	saying  chan struct{}           // has a token for each that is being said
+	words   chan sentence           // what is said in order
+	urgent  chan struct{}           // has a token for each sentence that waits behind no other
 	start   time.Time
 
 	held    atomic.Bool // the button is pressed from there
@@ -125,7 +126,7 @@ func New(o Options) *Bridge {
 	}
 	o.Retry, o.Settle = cmp.Or(o.Retry, retry), cmp.Or(o.Settle, settle)
 	b := &Bridge{
-		o: o, changed: make(chan struct{}, 1), news: make(chan told, maxNews), saying: make(chan struct{}, maxSaying), start: time.Now(),
+		o: o, changed: make(chan struct{}, 1), news: make(chan told, maxNews), words: make(chan sentence, maxSaying-1), urgent: make(chan struct{}, maxSaying), start: time.Now(),
 		lanes: map[string]chan request{}, refused: map[problem]*line{}, away: map[string]time.Time{},
 	}
 	for _, key := range []string{"", "stop", keyMicrophone, keyTalk} {
@@ -175,6 +176,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 	for _, lane := range b.lanes {
 		parts.Go(func() { b.work(ctx, lane, &parts) })
 	}
+	parts.Go(func() { b.recite(ctx) })
 	b.stay(ctx, here)
 	return nil
 }
@@ -517,19 +519,58 @@ func (b *Bridge) work(ctx context.Context, lane <-chan request, parts *sync.Wait
 		case <-ctx.Done():
 			return
 		case r := <-lane:
-			if r.words == "" {
+			said, ok := r.body.(control.SayRequest)
+			if !ok {
 				b.ask(ctx, r)
 				continue
 			}
+			in, err := said.Injection()
+			if err != nil || said.Priority != "" && said.Priority != "normal" {
+				select {
+				case b.urgent <- struct{}{}:
+					parts.Go(func() { // what waits for its turn to be said stands before nothing else
+						defer func() { <-b.urgent }()
+						b.ask(ctx, r)
+					})
+				default:
+					b.refuse(b.a.of(r.entity, "set"), queued)
+				}
+				continue
+			}
 			select {
-			case b.saying <- struct{}{}:
-				parts.Go(func() { // what waits for its turn to be said stands before nothing else
-					defer func() { <-b.saying }()
-					b.ask(ctx, r)
-				})
+			case b.words <- sentence{r, said, time.Now(), in.TTL}:
 			default:
 				b.refuse(b.a.of(r.entity, "set"), queued)
 			}
+		}
+	}
+}
+
+// sentence is one that is said behind those that came before it, unless that takes too long.
+type sentence struct {
+	request
+	said control.SayRequest
+	at   time.Time
+	ttl  time.Duration
+}
+
+// recite has sentences said, one after the other.
+func (b *Bridge) recite(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case x := <-b.words:
+			waited := time.Since(x.at)
+			if x.ttl-waited < time.Second {
+				b.refuse(b.a.of(x.entity, "set"), tooLate)
+				continue
+			}
+			if waited > time.Second {
+				x.said.TTL = (x.ttl - waited).Round(time.Millisecond).String()
+				x.body = x.said
+			}
+			b.ask(ctx, x.request)
 		}
 	}
 }

@@ -43,6 +43,7 @@ const (
 	tooMany    problem = "too many"
 	said       problem = "just said"
 	queued     problem = "too many are waiting"
+	tooLate    problem = "others were said for too long"
 )
 
 // decode reads a command. It only computes: what the device is asked for, or why not.

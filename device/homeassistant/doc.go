@@ -3,7 +3,7 @@
 //
 //	Feed ──> view (pure) ──> entities (pure) ──> wanted: topic and payload ──> session ──> broker     newest wins, one at a time
 //	                                                                             │
-//	Ask  <── two workers <── bounded queues <── limits <── decode (pure) <───────┘
+//	Ask  <── workers  <──── bounded queues <── limits <── decode (pure) <───────┘
 //
 //	<prefix>/device/conch_ID/config   discovery: one payload for all entities, retained
 //	conch-ha/ID/avail                 online; offline by the last will, retained
