@@ -105,6 +105,11 @@ func TestLocal(t *testing.T) {
 	if err := r.Do(t.Context(), "POST", "/volume", VolumeRequest{Percent: &loud}, &got); !errors.Is(err, ErrRefused) {
 		t.Errorf("%v", err)
 	}
+	for body, want := range map[string]string{`{"volume":90}`: `unknown field "volume"`, `{"percent":"90"}`: "percent is a string: want int", `{}`: "say which", `[1]`: "want an object"} {
+		if err := r.Do(t.Context(), "POST", "/volume", json.RawMessage(body), &got); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", body, err, want)
+		}
+	}
 	if err := r.Do(t.Context(), "GET", "/nothing", nil, nil); err == nil {
 		t.Error("what is not served is answered")
 	}

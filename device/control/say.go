@@ -3,7 +3,6 @@ package control
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -56,7 +55,7 @@ func (q SayRequest) Injection() (inject.Injection, error) {
 func serveSay(a Appliance) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var q SayRequest
-		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(&q); err != nil || strings.TrimSpace(q.Text) == "" {
+		if err := read(w, r, &q); err != nil || strings.TrimSpace(q.Text) == "" {
 			refuseText(w, err)
 			return
 		}

@@ -51,11 +51,26 @@ func Listen(path string) (net.Listener, error) {
 
 // Decode reads the JSON of a request, bounded; it answers what cannot be read.
 func Decode(w http.ResponseWriter, r *http.Request, v any) bool {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(v)
+	err := read(w, r, v)
 	if err != nil {
 		http.Error(w, fmt.Sprintf("control: request: %v", err), http.StatusBadRequest)
 	}
 	return err == nil
+}
+
+// read takes one value. A field that nobody knows is a wish that would be lost.
+func read(w http.ResponseWriter, r *http.Request, v any) error {
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind) && kind.Field == "":
+		return fmt.Errorf("a %s: want an object", kind.Value)
+	case errors.As(err, &kind):
+		return fmt.Errorf("%s is a %s: want %s", kind.Field, kind.Value, kind.Type)
+	}
+	return err
 }
 
 // DecodeText reads a text, and whom it is for; it answers what is none.
@@ -64,7 +79,7 @@ func DecodeText(w http.ResponseWriter, r *http.Request) (string, []string, bool)
 		Text string   `json:"text"`
 		To   []string `json:"to"` // names of companions: whom in particular
 	}
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, MaxRequest)).Decode(&q); err != nil || strings.TrimSpace(q.Text) == "" {
+	if err := read(w, r, &q); err != nil || strings.TrimSpace(q.Text) == "" {
 		refuseText(w, err)
 		return "", nil, false
 	}

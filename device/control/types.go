@@ -157,6 +157,9 @@ type VolumeRequest struct {
 
 // Percentage is the volume that is asked for, where it is now at that.
 func (q VolumeRequest) Percentage(now int) (int, error) {
+	if q.Percent == nil && q.By == 0 {
+		return 0, fmt.Errorf("%w: volume: say which (percent, 0 to 100), or how much more (by)", ErrRefused)
+	}
 	if q.Percent == nil {
 		return min(100, max(0, now+q.By)), nil
 	}

@@ -31,6 +31,8 @@ func (w *wizard) lookVoice() (string, bool) {
 	switch v := w.cfg.Voice; {
 	case v.Kind == "rehearsal":
 		return w.lang.Phrase("setup.voice_rehearsal"), true
+	case ownServer(w) && v.Model == config.Default().Voice.Model: // OpenAI's: the server has one of its own
+		return v.URL, true
 	case ownServer(w):
 		return w.lang.Phrase("setup.voice_server", "url", v.URL, "model", v.Model), true
 	case w.keyThere():
