@@ -9,11 +9,26 @@ import (
 	"conch/mqtt/mqtttest"
 )
 
-// says lets one device say something that the other one must hear.
+// says lets one device say something that the other one must hear. What is said while a link begins anew, as on a machine that is busy, is lost: it is said again.
 func says(t *testing.T, from, to *device) {
 	t.Helper()
-	from.client.Send(round.HistoryAsk{})
-	for mqtttest.Await(t, to.packets, "what is said") != from.id.ID() {
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	late := time.After(mqtttest.Patience)
+	for {
+		from.client.Send(round.HistoryAsk{})
+		for waiting := true; waiting; {
+			select {
+			case id := <-to.packets:
+				if id == from.id.ID() {
+					return
+				}
+			case <-again.C:
+				waiting = false
+			case <-late:
+				t.Fatal("waited in vain for what is said")
+			}
+		}
 	}
 }
 
