@@ -47,7 +47,7 @@ func TestACascadeConverses(t *testing.T) {
 			return cascadetest.Reply{Text: "It is louder now.", Pace: 30}
 		case strings.Contains(last, "louder"):
 			return cascadetest.Reply{Calls: []cascadetest.Call{{ID: "c-1", Name: "set_volume", Args: `{"percent":80}`}}}
-		case strings.Contains(last, "long"):
+		case strings.HasSuffix(last, "long"): // nothing of an answer was heard: the next question stands behind this one
 			return cascadetest.Reply{Text: strings.Repeat("This is one sentence of a very long story. ", 30), Pace: 100}
 		}
 		return cascadetest.Reply{Text: "It is three.", Pace: 30}
