@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"sync"
-	"sync/atomic"
 
 	"conch/companions/voice"
 	"conch/coordinator/turn"
@@ -19,8 +18,6 @@ type Pump struct {
 	ctx   context.Context
 	Stop  context.CancelFunc
 	more  chan struct{} // of one
-
-	Handed atomic.Int64 // samples offered to the outlet
 
 	mu     sync.Mutex
 	pcm    []int16 // waiting: pcm[head:]
@@ -163,7 +160,6 @@ func (p *Pump) Run(out voice.Outlet) {
 			}
 			continue
 		}
-		p.Handed.Add(int64(len(pcm))) // before, so that what was told is never less
 		n := out.Audio(p.ctx, p.turn, pcm)
 		if n > 0 {
 			out.Post(turn.DeltaArrived{At: out.Now(), Turn: p.turn, Response: p.resp, Item: item, Samples: n})

@@ -66,6 +66,18 @@ func TestWhatWasReceivedIsHandedOverAndTheAnswerGoesOn(t *testing.T) {
 	})
 }
 
+// What has come and was not handed over yet, as on a machine that is busy, has come: the turn is not one that got no answer.
+func TestWhatWaitsToBeHandedOverHasBegun(t *testing.T) {
+	r, stop := bareRun(t)
+	defer stop()
+	p := &response{id: "r1", turn: "t-1", pump: kit.NewPump(t.Context(), "t-1", "r1", 2*rate)} // which nobody runs
+	r.responses["r1"] = p
+	r.delta(&inbound{ResponseID: "r1", ItemID: "i1"}, []byte("AAAA"))
+	if broken, speaking := r.breakOff(); !speaking || len(broken) != 1 || p.say != turn.WordsLostMidway {
+		t.Errorf("broken are %v, and something is on its way: %v", broken, speaking)
+	}
+}
+
 func TestTheRequestToGoOnOutlivesAnotherSession(t *testing.T) {
 	in(t, nil, func(w *world) {
 		w.broken()

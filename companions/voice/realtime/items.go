@@ -207,11 +207,9 @@ type response struct {
 	say       turn.Words
 }
 
-// begun tells whether something of the answer was told: a delta or a call. Until then the coordinator counts on the turn
-// being asked for again when the session is lost.
-func (p *response) begun() bool {
-	return p.called || p.texted || (p.pump != nil && p.pump.Handed.Load() > 0)
-}
+// begun tells whether something of the answer has come: speech, words or a call. Speech is told a moment later, when it is handed over, and
+// the end of a session behind that. Until then the coordinator counts on the turn being asked for again when the session is lost.
+func (p *response) begun() bool { return p.audible || p.texted }
 
 func (p *response) stopPump() {
 	if p.pump != nil {
