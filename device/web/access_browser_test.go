@@ -77,7 +77,7 @@ func (b *tab) audit(source, when string) (rules int) {
 func TestNoFindingOfAnAudit(t *testing.T) {
 	t.Parallel()
 	source := axe(t)
-	h := build(t, houseOptions{})
+	h := build(t, houseOptions{listen: "0.0.0.0:0"}) // a telephone may be invited
 	h.is("kitchen", func(p *control.Picture) {
 		p.Status.Conditions = []condition.Condition{{Code: "no_key", Text: "There is no key.", Do: "Run conch setup."}}
 	})
@@ -108,6 +108,9 @@ func TestNoFindingOfAnAudit(t *testing.T) {
 		js[bool](b, `(document.getElementById('share').click(), true)`)
 		b.until(`document.getElementById('link').open`)
 		b.audit(source, l.name+", inviting")
+		js[bool](b, `(document.getElementById('link-all').click(), true)`)
+		b.until(`document.getElementById('link-url').href.startsWith('http')`)
+		b.audit(source, l.name+", with a link")
 		h.is("hall", func(p *control.Picture) { p.Alive = true })
 		h.is("kitchen", func(p *control.Picture) { p.Status.Muted = false })
 		t.Logf("%s: %d rules passed, nothing found", l.name, rules)

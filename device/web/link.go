@@ -27,6 +27,7 @@ type Link struct {
 	Seconds   float64  `json:"seconds"`
 	Rights    Rights   `json:"rights"`
 	Reach     Reach    `json:"reach"`
+	ID        string   `json:"id"`                  // for LinkState; it opens nothing
 	Authority string   `json:"authority,omitempty"` // SHA-256 of the certificate of the page's own authority, which a browser may have to be told to trust
 	Explained string   `json:"explained,omitempty"` // address of the page that says how
 }
@@ -41,31 +42,43 @@ const (
 	ReachEncrypted Reach = "encrypted" // the network
 )
 
+// LinkState is what has become of a link.
+type LinkState string
+
+// States of links.
+const (
+	LinkOut  LinkState = "out"  // it counts
+	LinkUsed LinkState = "used" // it has let somebody in
+	LinkOver LinkState = "over" // its time is over, or newer ones took its place
+)
+
 // links are those that are out. Of each only the hash is known.
 type links struct {
 	now func() time.Time
 
-	mu  sync.Mutex
-	all []pending
+	mu   sync.Mutex
+	all  []pending
+	used []string // ids of the last maxLinks that let somebody in, oldest first
 }
 
 type pending struct {
+	id     string
 	hash   []byte
 	rights Rights
 	until  time.Time
 }
 
 // add makes one; the oldest of too many counts no more.
-func (l *links) add(rights Rights) (token string) {
-	token = spelled.EncodeToString(random(tokenSize))
+func (l *links) add(rights Rights) (token, id string) {
+	token, id = spelled.EncodeToString(random(tokenSize)), spelled.EncodeToString(random(tokenSize))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget()
 	if len(l.all) >= maxLinks {
 		l.all = slices.Delete(l.all, 0, len(l.all)-maxLinks+1)
 	}
-	l.all = append(l.all, pending{hash(token), rights, l.now().Add(linkLife)})
-	return token
+	l.all = append(l.all, pending{id, hash(token), rights, l.now().Add(linkLife)})
+	return token, id
 }
 
 // forget drops those that are over. A clock that was set back by hours makes no link live longer than from now. It needs mu.
@@ -90,8 +103,25 @@ func (l *links) use(token string) (rights Rights, ok bool) {
 		return "", false
 	}
 	rights = l.all[at].rights
+	if l.used = append(l.used, l.all[at].id); len(l.used) > maxLinks {
+		l.used = slices.Delete(l.used, 0, len(l.used)-maxLinks)
+	}
 	l.all = slices.Delete(l.all, at, at+1)
 	return rights, true
+}
+
+// state says what has become of one. An id that was never given is over.
+func (l *links) state(id string) LinkState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget()
+	switch {
+	case slices.Contains(l.used, id):
+		return LinkUsed
+	case slices.ContainsFunc(l.all, func(p pending) bool { return p.id == id }):
+		return LinkOut
+	}
+	return LinkOver
 }
 
 // Link makes one. ErrNoPage: the page does not listen.
@@ -104,7 +134,8 @@ func (d *Door) Link(look bool) (Link, error) {
 	if look {
 		l.Rights = Look
 	}
-	token := d.links.add(l.Rights)
+	token, id := d.links.add(l.Rights)
+	l.ID = id
 	for i, base := range bases {
 		if url := base + "in/" + token; i == 0 {
 			l.URL = url

@@ -123,6 +123,7 @@ func (s *scene) behind() http.Handler {
 		s.changed.Add(1)
 		_, _ = io.Copy(w, r.Body)
 	})
+	mux.Handle("/api/link", New(Options{Door: s.Door}).mux())
 	mux.HandleFunc("GET /events", func(w http.ResponseWriter, r *http.Request) {
 		release, err := s.Stream(VisitFrom(r.Context()))
 		defer release()

@@ -153,7 +153,8 @@ func (s *Server) mux() http.Handler {
 	mux.HandleFunc("GET /clips.json", s.clips)
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /talk", s.talk)
-	mux.HandleFunc("POST /api/link", s.link)
+	mux.HandleFunc("POST /api/link", s.invite)
+	mux.HandleFunc("GET /api/link", s.invited)
 	mux.HandleFunc("/api/{device}/{action...}", s.act)
 	return mux
 }
@@ -195,13 +196,4 @@ func (s *Server) clips(w http.ResponseWriter, r *http.Request) {
 		l = s.o.Language
 	}
 	control.Reply(w, l.Section("clip"), nil)
-}
-
-// link lets another browser in.
-func (s *Server) link(w http.ResponseWriter, r *http.Request) {
-	var q LinkRequest
-	if control.Decode(w, r, &q) {
-		link, err := s.o.Door.Link(q.Look)
-		control.Reply(w, link, err)
-	}
 }

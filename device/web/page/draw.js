@@ -456,7 +456,7 @@ export class Drawing {
 const term = (t) => (known(`term.${t.name}`) ? say(`term.${t.name}`) : plain(t.name, 30));
 const signed = (x) => (x > 0 ? '+' : '−') + Math.abs(x).toFixed(1).replace(/\.0$/, '');
 
-function clockText(seconds) {
+export function clockText(seconds) {
   const s = Math.round(seconds);
   const two = (n) => String(n).padStart(2, '0');
   return s >= 3600 ? `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}` : `${Math.floor(s / 60)}:${two(s % 60)}`;

@@ -6,6 +6,7 @@
 // What the server has to say of this page is in its <meta>s: a token for requests, what it may do, if it may talk, the device's language.
 
 import { $, Drawing, put } from './draw.js';
+import { Invitation } from './invite.js';
 import { Room } from './model.js';
 import { Sound } from './sound.js';
 import { language, name, plain, say, speak } from './text.js';
@@ -288,21 +289,8 @@ $('line').addEventListener('submit', (e) => {
   post('ask', { text }, { signal: question.signal });
 });
 
-$('share').addEventListener('click', () => {
-  put($('link-text'), say('linkHow'));
-  $('link-url').removeAttribute('href');
-  put($('link-url'), '');
-  $('link').showModal();
-});
-for (const [id, only] of [['link-all', false], ['link-look', true]]) {
-  $(id).addEventListener('click', async () => {
-    const r = await post('link', { look: only });
-    put($('link-text'), r ? say('linkFor', { seconds: r.seconds }) : trouble);
-    put($('link-url'), r?.url ?? '');
-    if (r && /^https?:\/\//.test(r.url)) $('link-url').href = r.url;
-  });
-}
-$('link-close').addEventListener('click', () => $('link').close());
+const invitation = new Invitation(post, () => trouble);
+$('share').addEventListener('click', () => invitation.show());
 
 // hands draws the knobs.
 function hands() {
