@@ -65,10 +65,16 @@ type houseOptions struct {
 	listen string // HOST:PORT; empty: any port
 }
 
-// build serves the page of a house.
+// build serves the page of a house to a browser.
 func build(t testing.TB, o houseOptions) *house {
 	t.Helper()
 	chromium(t)
+	return inhabited(t, o)
+}
+
+// inhabited is the same, whoever opens it.
+func inhabited(t testing.TB, o houseOptions) *house {
+	t.Helper()
 	h := &house{t: t, feeds: map[string]*control.Feed{}, pictures: map[string]control.Picture{}}
 	for _, p := range places {
 		h.feeds[p.device] = control.NewFeed(p.device)
