@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/control"
 	"conch/device/wait"
@@ -16,10 +17,11 @@ import (
 
 // What those see who look on: a page, Home Assistant, a program at the socket (control.Feed). Nothing is looked at while nobody does.
 
-// How often. Our choices: a level that glows needs some ten pictures a second, and a knob that was turned shows within a blink.
+// How often at most. Our choices: a level that glows needs some ten pictures a second, and a knob that was turned shows within a blink. Who
+// needs fewer says so (control.Feed.WatchEvery), and hears at once of another state or another floor.
 const (
 	lookEvery   = 100 * time.Millisecond
-	statusEvery = 3 // looks
+	statusEvery = 250 * time.Millisecond // at the next look after that
 )
 
 // Feed is what happens here, for whoever looks on.
@@ -77,9 +79,11 @@ func (d *Device) goesOn() *control.Now {
 func (d *Device) look(ctx context.Context) error {
 	for d.feed.Watched(ctx) {
 		seen := seen{}
-		for n := 0; d.feed.Watching() > 0 && wait.For(ctx, lookEvery) == nil; n++ {
+		var last time.Time // that the status was looked at
+		for d.feed.Due(ctx, lookEvery) {
 			seen.tell(d.feed, control.EventDoing, d.doing(ctx))
-			if n%statusEvery == 0 {
+			if now := time.Now(); now.Sub(last) >= statusEvery {
+				last = now
 				seen.tell(d.feed, control.EventStatus, socket{d}.Status())
 				if r, err := (status{d}).RoomStatus(); err == nil {
 					r.Driver, r.Wire = control.RoomStatus{}.Driver, nil // what counts with each beat is no news
@@ -89,6 +93,17 @@ func (d *Device) look(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lit is the light, and has those look who look on when it shows something else.
+type lit struct {
+	coordinator.Light
+	feed *control.Feed
+}
+
+func (l lit) Show(s turn.State, condition string) {
+	l.Light.Show(s, condition)
+	l.feed.Nudge()
 }
 
 // seen is what was told of last.

@@ -83,9 +83,13 @@ type roomHost struct {
 	d                        *Device
 }
 
-func (h roomHost) Hush()                     { h.HushRoom(h.d.now(), h.d.speaker.Drop()) }
-func (h roomHost) Generation() uint64        { return h.d.speaker.Generation() }
-func (h roomHost) Floor(p round.Participant) { h.d.lights.Floor(p); h.d.floor.Store(&p) }
+func (h roomHost) Hush()              { h.HushRoom(h.d.now(), h.d.speaker.Drop()) }
+func (h roomHost) Generation() uint64 { return h.d.speaker.Generation() }
+func (h roomHost) Floor(p round.Participant) {
+	h.d.lights.Floor(p)
+	h.d.floor.Store(&p)
+	h.d.feed.Nudge()
+}
 func (h roomHost) Say(w turn.Words, generation uint64) { // to unpack a clip takes a small machine a while
 	h.d.spawn(func() {
 		defer func() {

@@ -67,7 +67,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.newDesk()
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools,
-		Light:   d.lights,
+		Light:   lit{d.lights, d.feed},
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,

@@ -72,13 +72,14 @@ type Feed struct {
 	mu       sync.Mutex
 	seq      uint64
 	recent   []Event
-	watchers map[chan Event]struct{}
-	first    chan struct{} // closed, and nil, when somebody watches
+	watchers map[chan Event]time.Duration // how often each needs a look
+	first    chan struct{}                // closed, and nil, when somebody watches
+	nudged   chan struct{}                // 1: a look is due now, or somebody came or went
 }
 
 // NewFeed is that of a device.
 func NewFeed(device string) *Feed {
-	return &Feed{name: device, watchers: map[chan Event]struct{}{}, first: make(chan struct{})}
+	return &Feed{name: device, watchers: map[chan Event]time.Duration{}, first: make(chan struct{}), nudged: make(chan struct{}, 1)}
 }
 
 // Post tells of something. A nil feed tells nobody.
@@ -119,6 +120,7 @@ func (f *Feed) leave(c chan Event) {
 	}
 	delete(f.watchers, c)
 	close(c)
+	f.Nudge()
 	if len(f.watchers) == 0 {
 		f.first = make(chan struct{})
 	}
@@ -127,6 +129,11 @@ func (f *Feed) leave(c chan Event) {
 // Watch gives what happens from now on, and what has been kept of before. The channel is closed when ctx ends, and also for whoever falls
 // behind or is one too many.
 func (f *Feed) Watch(ctx context.Context) (recent []Event, events <-chan Event) {
+	return f.WatchEvery(ctx, 0)
+}
+
+// WatchEvery is Watch for whoever needs a look only so often, besides those that Nudge asks for. It hears of more where others look on.
+func (f *Feed) WatchEvery(ctx context.Context, every time.Duration) (recent []Event, events <-chan Event) {
 	c := make(chan Event, feedWaiting)
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -137,7 +144,8 @@ func (f *Feed) Watch(ctx context.Context) (recent []Event, events <-chan Event) 
 	if len(f.watchers) == 0 {
 		close(f.first)
 	}
-	f.watchers[c] = struct{}{}
+	f.watchers[c] = every
+	f.Nudge()
 	context.AfterFunc(ctx, func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -172,4 +180,51 @@ func (f *Feed) Watched(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// Nudge says that a look would see something else: the device has another state. It does not block. A nil feed has nobody who looks.
+func (f *Feed) Nudge() {
+	if f == nil {
+		return
+	}
+	select {
+	case f.nudged <- struct{}{}:
+	default:
+	}
+}
+
+// Due waits until somebody who watches needs another look, for the one who looks: least after the last one, and later where everybody needs
+// fewer and nothing nudges. False: nobody watches, or ctx has ended.
+func (f *Feed) Due(ctx context.Context, least time.Duration) bool {
+	t := time.NewTimer(least)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return false
+	}
+	every, some := f.every()
+	if some && every > least {
+		t.Reset(every - least)
+		select {
+		case <-t.C:
+		case <-f.nudged:
+		case <-ctx.Done():
+			return false
+		}
+		_, some = f.every()
+	}
+	return some
+}
+
+// every is how often those who watch need a look; not some: nobody does.
+func (f *Feed) every() (every time.Duration, some bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, e := range f.watchers {
+		if !some || e < every {
+			every, some = e, true
+		}
+	}
+	return every, some
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Who comes later sees what has happened, and of that what counts: entries and turns, so many of them.
@@ -83,6 +84,74 @@ func TestAFeedSaysWhenSomebodyWatches(t *testing.T) {
 				t.Error("still seen")
 			}
 		}
+	})
+}
+
+// Looks are taken as often as the one needs that needs most: few for few, at once where something has changed or somebody comes.
+func TestLooksAreDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const least = 100 * time.Millisecond
+		f := NewFeed("kitchen")
+		looks := make(chan bool)
+		ctx, end := context.WithCancel(t.Context())
+		go func() {
+			defer close(looks)
+			for f.Due(ctx, least) {
+				looks <- true
+			}
+		}()
+		in := func(d time.Duration) (n int) {
+			for over := time.After(d); ; {
+				select {
+				case _, open := <-looks:
+					if !open {
+						return -1
+					}
+					n++
+				case <-over:
+					return n
+				}
+			}
+		}
+		home, away := context.WithCancel(t.Context())
+		f.WatchEvery(home, time.Second)
+		if n := in(least + time.Millisecond); n != 1 {
+			t.Errorf("%d looks when somebody comes", n)
+		}
+		if n := in(10 * time.Second); n != 10 {
+			t.Errorf("%d looks in ten seconds for one a second", n)
+		}
+		time.Sleep(least)
+		f.Nudge()
+		if n := in(time.Millisecond); n != 1 {
+			t.Errorf("%d looks when something has changed", n)
+		}
+		for range 100 {
+			f.Nudge()
+		}
+		if n := in(least + time.Millisecond); n != 1 {
+			t.Errorf("%d looks when much has changed", n)
+		}
+		page, leave := context.WithCancel(t.Context())
+		f.Watch(page)
+		if n := in(time.Second); n < 9 || n > 10 {
+			t.Errorf("%d looks in a second for a page", n)
+		}
+		leave()
+		in(time.Second)
+		if n := in(10 * time.Second); n != 10 {
+			t.Errorf("%d looks in ten seconds when the page has gone", n)
+		}
+		away()
+		if n := in(2 * least); n != -1 {
+			t.Errorf("%d looks when nobody looks on", n)
+		}
+		end()
+		if f.Due(ctx, least) {
+			t.Error("a look after the end")
+		}
+		var none *Feed
+		none.Nudge()
 	})
 }
 

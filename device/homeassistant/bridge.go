@@ -78,6 +78,7 @@ const (
 	sayLimit     = 5 * time.Minute
 	maxSaying    = 4 // sentences that are being said or wait for it; and as many that are urgent
 	maxWaiting   = 32
+	lookEvery    = time.Second // at what has no event of its own, as the volume; another state is told at once
 	maxNews      = 16
 	newsLast     = 5 * time.Second // an older press is no news
 	refusedEvery = 10 * time.Second
@@ -185,7 +186,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 func (b *Bridge) watch(ctx context.Context) {
 	for ctx.Err() == nil {
 		watching, cancel := context.WithCancel(ctx)
-		recent, events := b.o.Feed.Watch(watching)
+		recent, events := b.o.Feed.WatchEvery(watching, lookEvery)
 		p := b.o.Picture(ctx)
 		p.Recent = recent
 		b.picture(p)
