@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/companions"
+	"conch/companions/round"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/device/web"
 )
 
@@ -145,4 +148,28 @@ func (s *seam) page(scheme, path string) string {
 		by = "by " + resp.TLS.PeerCertificates[0].Issuer.CommonName
 	}
 	return fmt.Sprint(string(text), by, err)
+}
+
+// The room is told of a page that the house can open, and of no other.
+func TestTheRoomIsToldOfThePage(t *testing.T) {
+	names := hostNames()
+	if len(names) == 0 {
+		t.Skip("this host has no name")
+	}
+	there := round.PageOf("http://" + strings.ToLower(names[1]) + ":7485/")
+	for _, c := range []struct {
+		listen string
+		page   bool
+		want   string
+	}{
+		{"0.0.0.0:7485", true, there}, {"0.0.0.0:7485", false, ""}, {"127.0.0.1:7485", true, ""}, {"", true, ""},
+	} {
+		cfg := config.Default()
+		cfg.Device.Name, cfg.State.Dir, cfg.Room.Discovery, cfg.Web.Listen = "kitchen", t.TempDir(), "off", c.listen
+		s := &seam{T: t, cfg: &cfg}
+		d := s.new(Options{Page: c.page, Room: RoomOptions{Cards: companions.DefaultCards()[:2]}})
+		if got := d.Picture(t.Context()).Room.Members[0].Page; got != c.want {
+			t.Errorf("%q, page %v: the room is told of %q", c.listen, c.page, got)
+		}
+	}
 }

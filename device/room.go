@@ -2,6 +2,7 @@ package device
 
 import (
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"conch/companions"
@@ -41,6 +42,9 @@ func (d *Device) wireCards() {
 		Volatile: d.opts.Room.Volatile, Anyway: d.opts.Anyway,
 		Presses: d.opts.Room.Presses, OnEntry: d.entered, Conditions: d.conds, Now: d.now, Log: d.log,
 		Joining: func() bool { return d.pairing.Restarts() },
+	}
+	if d.opts.Page {
+		o.Page = strings.ToLower(d.pageOfHouse()) // as names are compared
 	}
 	if o.VoteURL, o.VoteModel, _ = provider.Votes(&d.cfg); o.VoteURL != "" {
 		o.Voted, o.MayVote = d.usage.Voted, d.usage.Left

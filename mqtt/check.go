@@ -170,6 +170,7 @@ func (c *checker) message(m round.Message) {
 func (c *checker) beat(b round.Beat) {
 	c.name("name", b.Name)
 	c.long("digest", len(b.Digest), maxName)
+	c.long("page", len(b.Page), maxWhy) // what it is worth the machine says
 	c.is(b.Budget >= 0 && b.Budget <= maxMS, "budgetMs is %d", b.Budget)
 	c.long("cards", len(b.Cards), maxCards)
 	seen := make(map[round.CompanionID]bool, len(b.Cards))

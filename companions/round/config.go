@@ -12,6 +12,7 @@ type Config struct {
 	Self   DeviceID
 	Name   string    // of the device, as people say it: "kitchen"
 	Cards  []Card    // the companions that live here
+	Page   string    // address of its page in the house (PageOf); empty: none
 	Recent []Message // what was heard before a restart, oldest first
 
 	Words      *words.Languages // by which what is said here is understood; nil: those that come with conch

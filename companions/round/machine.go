@@ -75,7 +75,10 @@ func (m *Machine) prepareAt() time.Duration {
 // Members are the devices present, this one included, sorted.
 func (m Machine) Members() []Member {
 	all := each(m.members, func(x member) Member { return x.Member })
-	self := Member{Device: m.cfg.Self, Name: m.cfg.Name, Version: Version, Budget: int(m.cfg.VoteBudget / time.Millisecond), Cards: m.cards}
+	self := Member{
+		Device: m.cfg.Self, Name: m.cfg.Name, Version: Version, Budget: int(m.cfg.VoteBudget / time.Millisecond), Cards: m.cards,
+		Page: PageOf(m.cfg.Page),
+	}
 	at, _ := slices.BinarySearchFunc(all, self, func(a, b Member) int { return cmp.Compare(a.Device, b.Device) })
 	return slices.Insert(all, at, self)
 }

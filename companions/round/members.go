@@ -114,6 +114,7 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 	})
 	s.numbersTold(from, b)
 	if b.Cards != nil {
+		s.m.editMember(from, func(x *member) { x.Page = PageOf(b.Page) })
 		s.learnCards(from, b)
 	}
 	x := s.m.member(from)

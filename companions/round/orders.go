@@ -98,7 +98,7 @@ func (s *orders) beat(cards, ask bool) {
 		b.Digest, cards = "", false
 	}
 	if cards {
-		b.Cards = append([]Card{}, m.cards...)
+		b.Cards, b.Page = append([]Card{}, m.cards...), PageOf(m.cfg.Page)
 		m.cardsAt, m.cardsDue = m.now, false
 	}
 	if ask {

@@ -100,6 +100,7 @@ type Member struct {
 	Version int      `json:"version"`  // of the turn-taking that it speaks (Version)
 	Budget  int      `json:"budgetMs"` // how long its votes may take
 	Cards   []Card   `json:"cards"`
+	Page    string   `json:"page,omitempty"` // address of its page in the house (PageOf); empty: it has none there
 }
 
 // Listed is a device on the room's list of members: whether it is present is another matter.

@@ -62,6 +62,7 @@ type Options struct {
 	MayVote    func() bool       // false: no more calls today; nil: always
 	OnEntry    func(round.Entry)
 	Presses    int         // round.Config's; 0: its default
+	Page       string      // address of the device's page in the house; empty: none
 	Joining    func() bool // this device is about to begin anew, in another room; nil: never
 	Conditions *condition.Book
 	Now        func() time.Duration
@@ -125,7 +126,7 @@ func (d *Driver) Open(host Host, connect func(*companions.Room) (companions.Bus,
 	if keeps && !cfg.TalkStays {
 		r.Dir = o.Memory.Dir()
 	}
-	r.Round.Presses = o.Presses
+	r.Round.Presses, r.Round.Page = o.Presses, o.Page
 	var err error
 	if d.Refiner, err = refiner(d); err != nil {
 		return err

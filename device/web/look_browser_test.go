@@ -380,3 +380,32 @@ func (b *tab) shot() []byte {
 	r := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
 	return r.Data
 }
+
+// Another device of the room that has a page in the house is linked to, by what its address says; what a member only says is one is not.
+func TestThePageOfAnotherDeviceIsLinked(t *testing.T) {
+	source := axe(t)
+	h := build(t, houseOptions{})
+	l := telephone
+	l.still = true
+	b := h.visit(l)
+	others := append(members(),
+		round.Member{Device: "attic", Name: "attic", Page: "http://attic.local:7485/", Cards: []round.Card{{ID: "dora", Name: "Dora"}}},
+		round.Member{Device: "shed", Name: "shed", Page: "https://bank.example/", Cards: []round.Card{{ID: "ed", Name: "Ed"}}},
+		round.Member{Device: "barn-1", Name: "barn", Page: "http://barn.local:7485/"}, round.Member{Device: "barn-2", Name: "barn", Page: "http://liar.local:7485/"},
+	)
+	others[0].Page = "http://kitchen.local:7485/" // here it is already
+	for _, p := range places {
+		h.is(p.device, func(p *control.Picture) { p.Room.Members = others })
+	}
+	b.until(`document.querySelectorAll('.place').length === 6`)
+	b.until(`document.querySelectorAll('.place a:not([hidden])').length === 1`)
+	got := js[[]string](b, `[...document.querySelectorAll('a[href]')].filter((a) => a.closest('.place')).map((a) => [a.closest('.place').querySelector('h3').textContent, a.href, a.textContent, a.rel].join(' | '))`)
+	if want := "attic | http://attic.local:7485/ | attic.local:7485 | noopener noreferrer"; len(got) != 1 || got[0] != want {
+		t.Errorf("linked to are %q; want %q", got, want)
+	}
+	b.audit(source, "with another's page")
+	for _, p := range places {
+		h.is(p.device, func(p *control.Picture) { p.Room.Members = members() })
+	}
+	b.until(`document.querySelectorAll('.place a:not([hidden])').length === 0`)
+}

@@ -133,6 +133,8 @@ export class Drawing {
       let el = this.places.get(place);
       if (!el) {
         el = make('li', 'place', make('h3'), make('p', 'does'), make('ul', 'discs'));
+      el.append(make('a', 'page'));
+      el.lastChild.rel = 'noopener noreferrer';
         el.children[0].dir = 'auto';
         put(el.children[0], place);
         this.places.set(place, el);
@@ -146,6 +148,12 @@ export class Drawing {
       toggle(el, 'muted', !!d?.status.muted);
       toggle(el, 'own', place === name(this.here()));
       put(el.children[1], dead ? say('isGone') : d?.doing.state === 'LISTENING' ? say('listens') : d?.status.muted ? say('micOff') : '');
+      const page = dead ? '' : r.pages.get(place) ?? '';
+      const a = el.lastChild;
+      if (a.hidden = !page) a.removeAttribute('href');
+      else if (a.getAttribute('href') !== page) a.href = page;
+      put(a, page && new URL(page).host);
+      a.title = page && say('itsPage', { place });
       for (const c of mine) this.disc(el.children[2], c, { now, floor, dead });
     }
     for (const [id, el] of this.discs) {

@@ -5,7 +5,7 @@
 //   rounds    by the message that opened them: who wanted to speak, and why
 //   silences  press to silence, milliseconds; firsts: from the end of a question to the first sound
 
-import { name, plain } from './text.js';
+import { address, name, plain } from './text.js';
 
 const BUBBLES = 60;
 const ROUNDS = 80;
@@ -20,6 +20,7 @@ export class Room {
     this.devices = new Map();
     this.companions = new Map(); // by id: {id, name, place, here, muted, involvement, skewed}
     this.places = [];            // names of devices, as first seen
+    this.pages = new Map();      // by place: address of its own page; '': none is known, or it is this one
     this.bubbles = [];
     this.rounds = new Map();
     this.silences = [];
@@ -86,18 +87,27 @@ export class Room {
   // met finds out anew who is here: whoever a living device sees, unless its own device is one of ours and dead.
   met() {
     for (const c of this.companions.values()) c.here = false;
+    this.pages.clear();
     for (const d of this.devices.values()) {
       if (!d.alive) continue;
       if (!d.room) this.alone(d);
       for (const m of d.room?.members ?? []) {
         const own = this.devices.get(m.name);
         this.place(name(m.name));
+        this.page(name(m.name), this.devices.has(m.name) ? '' : address(m.page));
         if (own && !own.alive) continue;
         for (const card of m.cards ?? []) this.seen(card, name(m.name));
       }
     }
     // Who was alone and is in a room now is another one there.
     for (const [id, c] of this.companions) if (!c.here && (!c.turns || this.companions.size > COMPANIONS)) this.companions.delete(id);
+  }
+
+  // page: two of one name that differ are nobody's.
+  page(called, at) {
+    if (!this.places.includes(called)) return;
+    const other = this.pages.get(called);
+    this.pages.set(called, other === undefined || other === at ? at : '');
   }
 
   seen(card, place) {

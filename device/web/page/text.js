@@ -18,6 +18,9 @@ export function plain(text, most = 4000) {
 // name is how somebody or something is called.
 export const name = (text) => plain(text, 40).trim();
 
+// address is that of another device's page, as it says it; '' if it is none.
+export const address = (text) => (/^https?:\/\/(\[[0-9a-f:]+\]|[a-z0-9.-]+):\d{1,5}\/$/.test(text) && text.length <= 128 ? text : '');
+
 // language is the first of the person's that the table has, else the device's, else English.
 export function language(wanted, fallback) {
   for (const tag of [...wanted, fallback]) {
