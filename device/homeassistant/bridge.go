@@ -127,7 +127,8 @@ func New(o Options) *Bridge {
 	}
 	o.Retry, o.Settle = cmp.Or(o.Retry, retry), cmp.Or(o.Settle, settle)
 	b := &Bridge{
-		o: o, changed: make(chan struct{}, 1), news: make(chan told, maxNews), words: make(chan sentence, maxSaying-1), urgent: make(chan struct{}, maxSaying), start: time.Now(),
+		o: o, changed: make(chan struct{}, 1), news: make(chan told, maxNews), words: make(chan sentence, maxSaying-1), urgent: make(chan struct{}, maxSaying),
+		start: time.Now(),
 		lanes: map[string]chan request{}, refused: map[problem]*line{}, away: map[string]time.Time{},
 	}
 	for _, key := range []string{"", "stop", keyMicrophone, keyTalk} {

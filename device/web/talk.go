@@ -42,8 +42,9 @@ const (
 	talkWrite    = 5 * time.Second  // for one message; who takes longer has gone
 	talkBytes    = 4 * talkRate     // a second: twice what a microphone brings
 	talkBurst    = 2 * talkBytes
-	talkMessages = 400 // a second: 100 of sound, and presses
-	talkWaiting  = 50  // messages of sound that wait for a page: half a second
+	talkMessages = 400              // a second: 100 of sound, and presses
+	talkPing     = 10 * time.Second // a page that does not answer in that time has gone: out of the house, its button down
+	talkWaiting  = 50               // messages of sound that wait for a page: half a second
 )
 
 // Languages of a socket (WEB.md 2).
@@ -106,12 +107,38 @@ func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
 		defer cancel()
 		ear.run(ctx, c)
 	}()
+	attended := make(chan struct{})
+	go func() { // ends with ctx
+		defer close(attended)
+		defer cancel()
+		attend(ctx, c, talkPing)
+	}()
 	err = listen(ctx, c, seat, ear)
 	cancel()
 	<-written
+	<-attended
 	var status websocket.CloseError
 	if !errors.As(err, &status) && s.o.Log != nil {
 		s.o.Log.Debug("web.talk_ended", "device", seat.Device(), "err", err)
+	}
+}
+
+// attend stays as long as the page answers.
+func attend(ctx context.Context, c *websocket.Conn, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return
+		}
+		late, cancel := context.WithTimeout(ctx, every)
+		err := c.Ping(late)
+		cancel()
+		if err != nil {
+			return
+		}
 	}
 }
 
