@@ -2,6 +2,7 @@ package cascade
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"conch/companions/voice/cascadetest"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
+	"conch/device/benchtest"
 )
 
 // deaf takes facts, and notes the first sound of each turn.
@@ -92,8 +94,17 @@ func talk(tb testing.TB, server http.Handler, format string) (*Client, *deaf) {
 	return c, d
 }
 
+// Promises of the chain itself, on two cores that others use as well: some three times what it takes on quiet ones.
+const (
+	ownHear  = 10.0 // ms
+	ownSpeak = 3.0
+	ownSound = 3.0
+)
+
 // BenchmarkOwnDelay is what the chain itself adds, at a server that takes no time: from the release (3 s were said) to the request for a
 // transcript, from the first words to the request for speech, from the first sound to the speaker. Loopback included.
+//
+//	go test -run '^$' -bench OwnDelay -benchtime 1x ./companions/voice/cascade    100 turns; CONCH_BENCH_PRESSES=500: as many
 func BenchmarkOwnDelay(b *testing.B) {
 	var mu sync.Mutex
 	at := map[string]time.Time{}
@@ -138,9 +149,11 @@ func BenchmarkOwnDelay(b *testing.B) {
 		}
 	}), "speaches")
 	speech := cascadetest.Sound(3, kit.Rate)
-	took := map[string][]time.Duration{}
-	for i := 0; b.Loop(); i++ {
-		id := turn.ID(fmt.Sprintf("t-%d", i))
+	took := map[string][]float64{}
+	note := func(what string, from, to time.Time) {
+		took[what] = append(took[what], float64(to.Sub(from))/float64(time.Millisecond))
+	}
+	one := func(id turn.ID) {
 		mu.Lock()
 		at = map[string]time.Time{}
 		mu.Unlock()
@@ -151,15 +164,27 @@ func BenchmarkOwnDelay(b *testing.B) {
 		c.Do(turn.CreateResponse{Turn: id})
 		d.until(b, func(ev turn.Event) bool { e, ok := ev.(turn.ResponseDone); return ok && e.Turn == id })
 		mu.Lock()
-		took["release-to-request"] = append(took["release-to-request"], at["hear"].Sub(release))
-		took["words-to-request"] = append(took["words-to-request"], at["speech"].Sub(at["words"]))
-		took["sound-to-ring"] = append(took["sound-to-ring"], d.first(id).Sub(at["sound"]))
+		note("release-to-request", release, at["hear"])
+		note("words-to-request", at["words"], at["speech"])
+		note("sound-to-ring", at["sound"], d.first(id))
 		mu.Unlock()
 	}
-	for name, t := range took {
-		slices.Sort(t)
-		b.ReportMetric(float64(t[len(t)/2].Microseconds())/1000, name+"-p50-ms")
-		b.ReportMetric(float64(t[len(t)*99/100].Microseconds())/1000, name+"-p99-ms")
+	for n := 0; b.Loop(); {
+		for range benchtest.Presses(100) {
+			n++
+			one(turn.ID(fmt.Sprintf("t-%d", n)))
+		}
+	}
+	for _, p := range []struct {
+		of, what string
+		most     float64
+	}{{"release-to-request", "release to the request for a transcript, p50", ownHear}, {"words-to-request", "first words to the request for speech, p50", ownSpeak},
+		{"sound-to-ring", "first sound to the speaker's ring, p50", ownSound}} {
+		slices.Sort(took[p.of])
+		p50, p99 := benchtest.Quantile(took[p.of], .5), benchtest.Quantile(took[p.of], .99)
+		b.ReportMetric(p50, p.of+"-p50-ms")
+		b.ReportMetric(p99, p.of+"-p99-ms")
+		benchtest.AtMost(b, p.what, p50, p.most, "ms", fmt.Sprintf("p99 %.1f, n = %d", p99, len(took[p.of])))
 	}
 	b.ReportMetric(0, "ns/op")
 }
@@ -197,37 +222,54 @@ func naive(ctx context.Context, c *Client) (first time.Duration, err error) {
 	return first, err
 }
 
-// BenchmarkFirstSound is from the release to the first sound, and the same of a chain that waits for the whole text, in the same run.
+// BenchmarkFirstSound is from the release to the first sound, and the same of a chain that waits for the whole text, in the same run: the
+// promise is the one as a part of the other, at the middle one of three speeds of speech, one answer each.
+// One that waits would be at 1.
 func BenchmarkFirstSound(b *testing.B) {
-	for _, pace := range []float64{10, 30, 100} {
-		for _, times := range []float64{1, 3, 10} {
-			b.Run(fmt.Sprintf("tokens=%v/speech=%vx", pace, times), func(b *testing.B) {
-				c, d := talk(b, cascadetest.New(chainOf(pace, times)), "speaches")
-				var ours, theirs time.Duration
-				n := 0
-				for ; b.Loop(); n++ {
-					id := turn.ID(fmt.Sprintf("t-%d", n))
-					c.Do(turn.ClearInput{Turn: id})
-					c.Append(id, cascadetest.Sound(2, kit.Rate))
-					release := time.Now()
-					c.Do(turn.CommitInput{Turn: id})
-					c.Do(turn.CreateResponse{Turn: id})
-					d.until(b, func(ev turn.Event) bool { e, ok := ev.(turn.DeltaArrived); return ok && e.Turn == id && e.Samples > 0 })
-					ours += d.first(id).Sub(release)
-					c.Do(turn.CancelResponse{Turn: id})
-					first, err := naive(b.Context(), c)
-					if err != nil {
-						b.Fatal(err)
-					}
-					theirs += first
-				}
-				b.ReportMetric(float64(ours.Milliseconds())/float64(n), "first-sound-ms")
-				b.ReportMetric(float64(theirs.Milliseconds())/float64(n), "waits-for-all-ms")
-				b.ReportMetric(float64(theirs)/float64(ours), "times-as-quick")
-				b.ReportMetric(0, "ns/op")
-			})
-		}
+	for _, row := range []struct{ pace, most float64 }{{10, 0.35}, {30, 0.5}, {100, 0.85}} {
+		b.Run(fmt.Sprintf("tokens=%v", row.pace), func(b *testing.B) {
+			var all [][2]time.Duration
+			for _, times := range []float64{1, 3, 10} {
+				b.Run(fmt.Sprintf("speech=%vx", times), func(b *testing.B) {
+					ours, theirs := firstSounds(b, chainOf(row.pace, times))
+					all = append(all, [2]time.Duration{ours, theirs})
+				})
+			}
+			if len(all) == 0 { // another one was asked for by its name
+				return
+			}
+			slices.SortFunc(all, func(x, y [2]time.Duration) int { return cmp.Compare(x[0]*1000/x[1], y[0]*1000/y[1]) })
+			ours, theirs := all[len(all)/2][0], all[len(all)/2][1]
+			benchtest.Times(b, fmt.Sprintf("first sound at %v tokens a second, of a chain that waits for all", row.pace), ours.Seconds(), theirs.Seconds(), row.most)
+		})
 	}
+}
+
+// firstSounds is the mean of both.
+func firstSounds(b *testing.B, s cascadetest.Script) (ours, theirs time.Duration) {
+	c, d := talk(b, cascadetest.New(s), "speaches")
+	n := 0
+	for ; b.Loop(); n++ {
+		id := turn.ID(fmt.Sprintf("t-%d", n))
+		c.Do(turn.ClearInput{Turn: id})
+		c.Append(id, cascadetest.Sound(2, kit.Rate))
+		release := time.Now()
+		c.Do(turn.CommitInput{Turn: id})
+		c.Do(turn.CreateResponse{Turn: id})
+		d.until(b, func(ev turn.Event) bool { e, ok := ev.(turn.DeltaArrived); return ok && e.Turn == id && e.Samples > 0 })
+		ours += d.first(id).Sub(release)
+		c.Do(turn.CancelResponse{Turn: id})
+		first, err := naive(b.Context(), c)
+		if err != nil {
+			b.Fatal(err)
+		}
+		theirs += first
+	}
+	b.ReportMetric(float64(ours.Milliseconds())/float64(n), "first-sound-ms")
+	b.ReportMetric(float64(theirs.Milliseconds())/float64(n), "waits-for-all-ms")
+	b.ReportMetric(float64(theirs)/float64(ours), "times-as-quick")
+	b.ReportMetric(0, "ns/op")
+	return ours / time.Duration(n), theirs / time.Duration(n)
 }
 
 // The same in virtual time, in which it is exact; and nobody hears a gap where words and speech come faster than they are said.

@@ -26,6 +26,7 @@ var promising = []string{
 	"Decision", "Evening/rules/three-devices", "Evening/auto/three-devices", "Evening/auto/one-device", "Evening/model/three-devices",
 	"Evening/auto-always-10/three-devices", "Evening/model-always-10/three-devices",
 	"Footprint", "TLSAgainstPlain", "Flood/embedded", "Flood/mosquitto", "Start", "Page/browser", "Page/program",
+	"OwnDelay", "FirstSound/tokens=10", "FirstSound/tokens=30", "FirstSound/tokens=100",
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
