@@ -46,13 +46,11 @@ func openFLAC(f io.ReaderAt, at, size int64) (container, error) {
 		last = h[0]&0x80 != 0
 		n := int64(h[1])<<16 | int64(h[2])<<8 | int64(h[3])
 		if h[0]&0x7f == 0 && fl.hz == 0 {
-			var b [18]byte
+			var b [flacInfo]byte
 			if _, err := f.ReadAt(b[:], at+4); err != nil {
 				return nil, err
 			}
-			fl.block = int64(binary.BigEndian.Uint16(b[:]))
-			x := binary.BigEndian.Uint64(b[10:])
-			fl.hz, fl.bits, fl.total = int(x>>44), int(x>>36&31)+1, int64(x&(1<<36-1))
+			fl.info(b[:])
 		}
 		at += 4 + n
 		if at > size {
@@ -60,10 +58,54 @@ func openFLAC(f io.ReaderAt, at, size int64) (container, error) {
 		}
 	}
 	if fl.hz == 0 {
-		return nil, errors.New("it does not say what it is")
+		return nil, errFLAC
 	}
 	fl.begin = at
 	return fl, nil
+}
+
+// readFLAC reads what comes before the frames of a stream.
+func readFLAC(r *bufio.Reader) (*flacFile, error) {
+	fl := &flacFile{}
+	h := make([]byte, 4)
+	if _, err := io.ReadFull(r, h); err != nil { // its mark
+		return nil, err
+	}
+	for last, read := false, int64(0); !last; {
+		if _, err := io.ReadFull(r, h); err != nil {
+			return nil, err
+		}
+		last = h[0]&0x80 != 0
+		n := int64(h[1])<<16 | int64(h[2])<<8 | int64(h[3])
+		if h[0]&0x7f == 0 && fl.hz == 0 && n >= flacInfo {
+			b := make([]byte, flacInfo)
+			if _, err := io.ReadFull(r, b); err != nil {
+				return nil, err
+			}
+			fl.info(b)
+			n -= flacInfo
+		}
+		if read += n; read > maxGarbage {
+			return nil, errBroken
+		}
+		if _, err := io.CopyN(io.Discard, r, n); err != nil {
+			return nil, err
+		}
+	}
+	if fl.hz == 0 {
+		return nil, errFLAC
+	}
+	return fl, nil
+}
+
+const flacInfo = 18 // bytes of STREAMINFO up to what is of use here
+
+var errFLAC = errors.New("it does not say what it is")
+
+func (f *flacFile) info(b []byte) {
+	f.block = int64(binary.BigEndian.Uint16(b))
+	x := binary.BigEndian.Uint64(b[10:])
+	f.hz, f.bits, f.total = int(x>>44), int(x>>36&31)+1, int64(x&(1<<36-1))
 }
 
 func (f *flacFile) rate() int     { return f.hz }

@@ -49,6 +49,12 @@ func NewLive(r io.Reader) (*Live, error) {
 			return nil, err
 		}
 		l.dec = &mp3Forward{frames: frames, of: h, end: math.MaxInt64}
+	case kindFLAC: // of which the beginning has to be there
+		of, err := readFLAC(b)
+		if err != nil {
+			return nil, err
+		}
+		l.dec = &flacForward{of: of, r: b}
 	default:
 		return nil, what(head)
 	}
