@@ -73,7 +73,7 @@ var imports = map[string][]string{
 	"device/reload":           {"device/condition", "device/config"},
 	"device/tuner":            {"audio/decode", "companions/skills", "device/config"},
 	"device/usage":            {"companions/round", "companions/voice", "coordinator/turn", "device/condition", "device/config", "device/control", "device/state"},
-	"device/provider":         {"companions", "companions/voice", "companions/voice/cascade", "companions/voice/either", "companions/voice/kinds", "coordinator/turn", "device/config", "device/control"},
+	"device/provider":         {"audio/decode", "companions", "companions/voice", "companions/voice/cascade", "companions/voice/either", "companions/voice/kinds", "coordinator/turn", "device/config", "device/control"},
 	"device/sound":            {"audio", "audio/mixer", "device/condition", "device/config", "device/control", "device/wait", "gpio"},
 	"device/benchtest":        {},
 	"device/benchtest/…":      {"device/benchtest"},

@@ -3,6 +3,7 @@ package voice
 import (
 	"context"
 	"crypto/x509"
+	"io"
 	"log/slog"
 	"time"
 
@@ -47,11 +48,19 @@ type Settings struct {
 	PriceIn, PriceOut         float64           // of a million tokens; 0: unknown
 	CeilingTokens             int64             // of a day, of all companions together; 0: none
 	CeilingCost               float64
-	Log                       *slog.Logger
+	// Decode plays sound that comes compressed; nil: nothing can. Errors of the reader come out as they are, all others say what is wrong.
+	Decode func(io.Reader) (Stream, error)
+	Log    *slog.Logger
 
 	// Found is what Finding kept: what the server of an address was found to speak; "": nobody has found that. Either may be nil.
 	Found   func(url string) string
 	Finding func(url, speaks string)
+}
+
+// Stream is sound that comes.
+type Stream interface {
+	// Next gives the samples (24 kHz, mono) that come next, at least one; io.EOF behind the last.
+	Next() ([]int16, error)
 }
 
 // Companion is one of those who live here, and what the device does for its voice. A func may be nil.

@@ -7,11 +7,13 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"strings"
 	"time"
 
+	"conch/audio/decode"
 	"conch/companions"
 	"conch/companions/voice"
 	"conch/companions/voice/cascade"
@@ -69,11 +71,21 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
 		ModelAssumed: v.Model == config.Default().Voice.Model, Language: chosen(c), Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
 		PriceIn: v.PriceIn, PriceOut: v.PriceOut, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
+		Decode: decoded,
 	}
 	if !kind.Local {
 		s.Roots, err = Authorities(v.CAFile)
 	}
 	return s, err
+}
+
+// decoded plays what a server sends compressed.
+func decoded(r io.Reader) (voice.Stream, error) {
+	live, err := decode.NewLive(r)
+	if err != nil { // of another type, nil would be something
+		return nil, err
+	}
+	return live, nil
 }
 
 // chosen is the language that somebody has set for the device; empty: it only follows where it runs, which says little of who speaks.

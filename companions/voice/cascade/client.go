@@ -71,7 +71,7 @@ func (c *Client) build() {
 	if cfg.mouth.url == nil {
 		c.mouth = newMouthHere(cfg.mouth, cfg.Voice, cfg.Language)
 	} else {
-		c.mouth = newMouth(way(cfg.mouth), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit)
+		c.mouth = newMouth(way(cfg.mouth), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit, cfg.Decode)
 		if t, ok := installed(speaking); ok {
 			c.here = newMouthHere(t, t.voice(openAIVoices[0]), cfg.Language)
 		}

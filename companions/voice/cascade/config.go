@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -43,6 +44,8 @@ type Config struct {
 
 	Inbox *kit.Inbox // nil: one of its own
 	Meter *kit.Meter // nil: one of its own
+
+	Decode func(io.Reader) (voice.Stream, error) // of speech that comes compressed; nil: it is refused
 
 	Client *http.Client // of all servers; nil: one of its own
 	Roots  *x509.CertPool
@@ -141,7 +144,7 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut}, Ceiling: kit.Ceiling{Tokens: s.CeilingTokens,
 			Cost: s.CeilingCost},
 		Load: c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
-		Roots: s.Roots, Log: c.Log,
+		Decode: s.Decode, Roots: s.Roots, Log: c.Log,
 	}
 	address := s.URL
 	if name := s.Own["server"]; name != "" && name != "auto" {

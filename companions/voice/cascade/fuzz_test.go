@@ -3,6 +3,7 @@ package cascade
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -24,10 +25,11 @@ func FuzzSound(f *testing.F) {
 			t.Skip("longer than what is looked at here")
 		}
 		for _, from := range []io.Reader{bytes.NewReader(b), iotest.OneByteReader(bytes.NewReader(b))} {
-			s, err := newSound(from, kind, rate)
+			any, err := newSound(from, kind, rate, nil)
 			if err != nil {
 				continue
 			}
+			s := any.(*bare)
 			n := 0
 			for range len(b) + 16 {
 				pcm, err := s.next()
@@ -44,6 +46,49 @@ func FuzzSound(f *testing.F) {
 			if n > 3*len(b)+100 { // from 8 kHz
 				t.Errorf("%d samples of %d bytes", n, len(b))
 			}
+		}
+	})
+}
+
+// Whatever comes compressed ends, in samples or in words, and in one way, however it is cut into reads.
+func FuzzPacked(f *testing.F) {
+	for _, k := range packings {
+		if b, ok := k.make(); ok {
+			f.Add(b)
+			f.Add(b[:len(b)/2])
+			f.Add(append(b[:len(b)/3:len(b)/3], b[len(b)/2:]...))
+		}
+	}
+	f.Add([]byte("ID3\x04\x00\x00\x00\x00\x00\x00\xff\xfb\x90\x00"))
+	f.Add([]byte("fLaC\x00\x00\x00\x22"))
+	f.Add([]byte("OggS\x00\x02"))
+	f.Add([]byte("\xff\xf1\x50\x80\x02\x1f\xfc\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<15 {
+			t.Skip("longer than what is looked at here")
+		}
+		var ends [2]string
+		for i, from := range []io.Reader{bytes.NewReader(b), iotest.HalfReader(bytes.NewReader(b))} {
+			n, err := 0, error(nil)
+			s, err := newSound(from, "audio/mpeg", kit.Rate, decoded)
+			for pulls := 0; err == nil; pulls++ {
+				var pcm []int16
+				if pcm, err = s.next(); pulls > 8*len(b)+16 {
+					t.Fatalf("no end of %d bytes", len(b))
+				}
+				if n += len(pcm); n > leastSound { // nobody plays more of a word: silence is 65536 samples in some ten bytes of FLAC
+					err = io.EOF
+				}
+			}
+			var bad *unusable
+			var no *kit.RefusalError
+			if !errors.Is(err, io.EOF) && !errors.As(err, &bad) && !errors.As(err, &no) {
+				t.Fatalf("no words: %v", err)
+			}
+			ends[i] = fmt.Sprint(n, " ", err)
+		}
+		if ends[0] != ends[1] {
+			t.Errorf("%s, and read in halves %s", ends[0], ends[1])
 		}
 	})
 }

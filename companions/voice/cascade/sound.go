@@ -11,27 +11,21 @@ import (
 	"slices"
 	"strconv"
 
+	"conch/companions/voice"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
 
-// sound reads a piece's sound as it comes, as samples of 24 kHz: a WAV file, whose header says what it is, or bare samples of a rate that
-// is known otherwise.
-type sound struct {
-	from     io.Reader
-	rate     int // 0: not known
-	channels int
-	bits     int // 16, or 32: float
-	left     int64
-	odd      []byte
-	convert  *kit.Resampler
-	ended    bool
-	buf      []byte
+// A sound is a piece's, as samples of 24 kHz, as it comes.
+type sound interface {
+	next() ([]int16, error) // good until the next call; io.EOF behind the last
 }
 
+// player makes samples of what is compressed; nil: nothing can.
+type player func(io.Reader) (voice.Stream, error)
+
 // newSound looks at the first bytes. rate is that of bare samples; kind the Content-Type, which may know it better.
-func newSound(from io.Reader, kind string, rate int) (*sound, error) {
-	s := &sound{from: from, rate: rate, channels: 1, bits: 16, left: math.MaxInt64, buf: make([]byte, 9600)}
+func newSound(from io.Reader, kind string, rate int, play player) (sound, error) {
 	head := make([]byte, 12)
 	n, err := io.ReadFull(from, head)
 	if n == 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
@@ -41,13 +35,16 @@ func newSound(from io.Reader, kind string, rate int) (*sound, error) {
 		return nil, err
 	}
 	head = head[:n]
+	s := &bare{from: from, rate: rate, channels: 1, bits: 16, left: math.MaxInt64, buf: make([]byte, 9600)}
 	if bytes.HasPrefix(head, []byte("RIFF")) && n == 12 && string(head[8:]) == "WAVE" {
 		return s, s.header()
 	}
-	if what := compressed(head); what != "" {
-		return nil, &unusable{turn.WordsServerError, "sound as " + what + ", where bare samples or WAV were asked for"}
-	}
 	mediaType, param, _ := mime.ParseMediaType(kind)
+	if what := compressed(head); what == "AAC" || what != "" && play == nil {
+		return nil, &unusable{turn.WordsServerError, "sound as " + what + ", which is none of what was asked for"}
+	} else if what != "" {
+		return newPacked(io.MultiReader(bytes.NewReader(head), from), what, play)
+	}
 	if r, err := strconv.Atoi(param["rate"]); err == nil {
 		s.rate = r
 	}
@@ -63,7 +60,46 @@ func newSound(from io.Reader, kind string, rate int) (*sound, error) {
 	return s, s.known()
 }
 
-func (s *sound) known() error {
+// compressed names a format by its first bytes; "": it is none that is known. Bare samples hardly ever begin so.
+func compressed(head []byte) string {
+	for _, f := range []struct {
+		at         int
+		mark, name string
+	}{
+		{0, "ID3", "MP3"}, {0, "OggS", "Ogg"}, {0, "fLaC", "FLAC"}, {0, "ADIF", "AAC"}, {4, "ftyp", "AAC"},
+	} {
+		if len(head) >= f.at && bytes.HasPrefix(head[f.at:], []byte(f.mark)) {
+			return f.name
+		}
+	}
+	if len(head) < 4 || head[0] != 0xff {
+		return ""
+	}
+	switch head[1] {
+	case 0xf1, 0xf9: // MPEG 4 and 2, without a sum
+		return "AAC"
+	case 0xfa, 0xfb, 0xf2, 0xf3: // layer 3 of MPEG 1 and 2, with a sum or without
+		if rate := head[2] >> 4; rate != 0 && rate != 15 && head[2]>>2&3 != 3 {
+			return "MP3"
+		}
+	}
+	return ""
+}
+
+// bare are samples as they are: behind the header of a WAV file, which says what they are, or of a rate that is known otherwise.
+type bare struct {
+	from     io.Reader
+	rate     int // 0: not known
+	channels int
+	bits     int // 16, or 32: float
+	left     int64
+	odd      []byte
+	convert  *kit.Resampler
+	ended    bool
+	buf      []byte
+}
+
+func (s *bare) known() error {
 	if s.rate < 8000 || s.rate > 48000 {
 		return &unusable{turn.WordsServerError, fmt.Sprintf("sound of %d samples a second; want 8000 to 48000", s.rate)}
 	}
@@ -72,7 +108,7 @@ func (s *sound) known() error {
 }
 
 // header reads chunks up to the samples. A length that cannot be true, written before it was known, means all that comes.
-func (s *sound) header() error {
+func (s *bare) header() error {
 	for format := false; ; {
 		var chunk [8]byte
 		if _, err := io.ReadFull(s.from, chunk[:]); err != nil {
@@ -115,19 +151,7 @@ func (s *sound) header() error {
 	}
 }
 
-// compressed names a format by its first bytes; "": it is none that is known.
-func compressed(head []byte) string {
-	for _, f := range []struct{ mark, name string }{{"ID3", "MP3"}, {"\xff\xfb", "MP3"}, {"\xff\xf3", "MP3"}, {"OggS", "Ogg"}, {"fLaC",
-		"FLAC"}, {"\xff\xf1", "AAC"}} {
-		if bytes.HasPrefix(head, []byte(f.mark)) {
-			return f.name
-		}
-	}
-	return ""
-}
-
-// next is more samples, good until the next call; io.EOF behind the last.
-func (s *sound) next() ([]int16, error) {
+func (s *bare) next() ([]int16, error) {
 	if s.ended {
 		return nil, io.EOF
 	}
@@ -159,9 +183,9 @@ func (s *sound) next() ([]int16, error) {
 }
 
 // frame is bytes of one sample of all channels.
-func (s *sound) frame() int { return s.channels * s.bits / 8 }
+func (s *bare) frame() int { return s.channels * s.bits / 8 }
 
-func (s *sound) decode(b []byte) []int16 {
+func (s *bare) decode(b []byte) []int16 {
 	pcm := make([]int16, 0, len(b)/s.frame())
 	for ; len(b) >= s.frame(); b = b[s.frame():] {
 		sum := 0.0

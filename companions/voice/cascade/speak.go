@@ -26,14 +26,24 @@ type mouthAt struct {
 	*web
 	model, voice string
 	first, idle  time.Duration
+	play         player
 
 	mu     sync.Mutex
 	format string          // that it takes
-	bare   map[string]bool // fields that it has refused
+	bare   map[string]bool // fields and formats that it has refused
 }
 
-func newMouth(w *web, model, voice string, first, idle time.Duration) *mouthAt {
-	return &mouthAt{web: w, model: model, voice: voice, first: first, idle: idle, format: w.profile.Format, bare: map[string]bool{}}
+func newMouth(w *web, model, voice string, first, idle time.Duration, play player) *mouthAt {
+	return &mouthAt{web: w, model: model, voice: voice, first: first, idle: idle, play: play, format: w.profile.Format, bare: map[string]bool{}}
+}
+
+// formats are what is asked for, the next where one is refused: samples first, which nobody has to wait for.
+func (m *mouthAt) formats() []string {
+	all := []string{m.profile.Format, map[string]string{"pcm": "wav", "wav": "pcm"}[m.profile.Format]}
+	if m.play != nil {
+		all = append(all, "mp3", "opus")
+	}
+	return all
 }
 
 // content is a request for speech, without what the server has refused before.
@@ -102,18 +112,25 @@ func (m *mouthAt) bend(err error, format string) bool {
 	default:
 		return false
 	}
-	other := map[string]string{"pcm": "wav", "wav": "pcm"}[format]
 	if m.profile.Text {
 		return false
 	}
-	if m.bare[other] { // neither: it is not the format
-		delete(m.bare, other)
-		m.format = m.profile.Format
-		return false
+	m.bare[format] = true
+	for _, f := range m.formats() {
+		if !m.bare[f] {
+			m.format = f
+			return true
+		}
 	}
-	m.bare[format], m.format = true, other
-	return true
+	for _, f := range m.formats() { // none: it is not the format
+		delete(m.bare, f)
+	}
+	m.format = m.profile.Format
+	return false
 }
+
+// mostSaid is samples of a piece, also of one that comes in few bytes.
+const mostSaid = mostSound / 2
 
 // read plays an answer.
 func (m *mouthAt) read(resp *http.Response, p *patience, on func([]int16) bool) error {
@@ -122,7 +139,7 @@ func (m *mouthAt) read(resp *http.Response, p *patience, on func([]int16) bool) 
 	if m.profile.Rated && m.bareField("sample_rate") {
 		rate = 0
 	}
-	s, err := newSound(resp.Body, resp.Header.Get("Content-Type"), rate)
+	s, err := newSound(resp.Body, resp.Header.Get("Content-Type"), rate, m.play)
 	if err != nil {
 		return err
 	}
@@ -136,7 +153,10 @@ func (m *mouthAt) read(resp *http.Response, p *patience, on func([]int16) bool) 
 			return err
 		}
 		p.progress()
-		if n += len(pcm); len(pcm) > 0 && !on(pcm) {
+		if n += len(pcm); n > mostSaid {
+			return &unusable{turn.WordsServerError, "speech that does not end"}
+		}
+		if len(pcm) > 0 && !on(pcm) {
 			return nil
 		}
 	}

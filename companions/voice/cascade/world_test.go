@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"conch/audio/decode"
 	"conch/companions/voice"
 	"conch/companions/voice/cascadetest"
 	"conch/companions/voice/kit"
@@ -46,6 +48,15 @@ type world struct {
 	gap    time.Duration
 }
 
+// decoded is what a device has for speech that comes compressed.
+func decoded(r io.Reader) (voice.Stream, error) {
+	live, err := decode.NewLive(r)
+	if err != nil {
+		return nil, err
+	}
+	return live, nil
+}
+
 type pipes struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -66,7 +77,7 @@ func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
 // settings are those of a configuration that names a server at home.
 func settings() voice.Settings {
 	return voice.Settings{URL: "http://box.lan:8000", Own: map[string]string{}, ModelAssumed: true, TranscriptionAssumed: true, Patience: 10 * time.Second,
-		Key: func() string { return "the-key" }}
+		Key: func() string { return "the-key" }, Decode: decoded}
 }
 
 // in runs f in a bubble with a chain of that script, once the client is ready.

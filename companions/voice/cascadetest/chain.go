@@ -83,6 +83,7 @@ type Reply struct {
 	Status int // 0: 200
 	Type   string
 	Body   string        // instead of all of it, as it stands
+	Over   time.Duration // in which Body comes, in hundred parts; 0: at once
 	Wait   time.Duration // before the first byte
 	Hang   bool          // no byte, until the client goes
 
@@ -102,7 +103,7 @@ type Reply struct {
 	Claims  int     // what the header says; 0: the truth
 	Format  string  // "": as asked
 	Endless bool
-	Cut     int // the connection ends after so many tokens, or milliseconds of sound
+	Cut     int // the connection ends after so many tokens, milliseconds of sound, or parts of Body
 }
 
 // Chain is a server.
@@ -278,7 +279,7 @@ func (c *Chain) reply(w http.ResponseWriter, r *http.Request, s Script, q Reques
 		if p.Status != 0 {
 			w.WriteHeader(p.Status)
 		}
-		_, _ = io.WriteString(w, p.Body)
+		parts(w, r, p)
 	case q.Stage == Hear:
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]string{"text": p.Text})
@@ -286,6 +287,26 @@ func (c *Chain) reply(w http.ResponseWriter, r *http.Request, s Script, q Reques
 		answer(w, r, p)
 	default:
 		speak(w, r, p, q)
+	}
+}
+
+// parts sends a body as slowly as it is to come.
+func parts(w http.ResponseWriter, r *http.Request, p Reply) {
+	if p.Over == 0 && p.Cut == 0 {
+		_, _ = io.WriteString(w, p.Body)
+		return
+	}
+	for i := range 100 {
+		if p.Cut > 0 && i == p.Cut {
+			panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to end a connection in the middle
+		}
+		_, _ = io.WriteString(w, p.Body[len(p.Body)*i/100:len(p.Body)*(i+1)/100])
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		if !wait(r.Context(), p.Over/100) {
+			return
+		}
 	}
 }
 

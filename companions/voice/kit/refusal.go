@@ -180,11 +180,23 @@ func ReadFault(body []byte) (kind, code, text string) {
 		}
 		for _, name := range []string{"message", "msg", "error", "type"} {
 			if text := word(of[name]); text != "" {
-				return word(of["type"]), word(of["code"]), text
+				return word(of["type"]), word(of["code"]), field(of["loc"], text)
 			}
 		}
 	}
 	return word(said.Type), word(said.Code), word(said.Message)
+}
+
+// field has a fault begin with the name of what it is in: where FastAPI says what is wrong with each field, the name stands beside.
+func field(path json.RawMessage, text string) string {
+	var names []json.RawMessage
+	if json.Unmarshal(path, &names) != nil || len(names) == 0 {
+		return text
+	}
+	if name := word(names[len(names)-1]); name != "" && !strings.Contains(text, name) {
+		return name + ": " + text
+	}
+	return text
 }
 
 // word is a string or a number; "": neither.
