@@ -36,6 +36,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/voice"
 	"conch/companions/voice/cascade"
+	"conch/companions/voice/cascadetest"
 	"conch/companions/voice/kinds"
 	"conch/companions/words"
 	"conch/coordinator"
@@ -842,6 +843,8 @@ func effects(t *testing.T) []effect {
 		{"voice.ca_file", "", func(s *seam) string { return trusts(s) }, map[string]string{`""`: "refused", q(certs + "/ca.pem"): "comes"}},
 		{"voice.price_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 		{"voice.price_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
+		{"voice.price_hear", chained, chainCost, map[string]string{"0": "free", "100000": "to hear"}},
+		{"voice.price_speak", chained, chainCost, map[string]string{"0": "free", "100000": "to speak"}},
 
 		{"turn.listen_s", "", func(s *seam) string {
 			m := pressed(s)
@@ -1141,6 +1144,44 @@ func (e effect) test(t *testing.T) {
 
 // chained is a configuration with a chain at home, of which each key says something.
 const chained = "[voice]\nkind = \"cascade\"\nurl = \"http://box.lan:1\"\n"
+
+// chainCost is for what an answer of a chain costs that was had.
+func chainCost(s *seam) string {
+	server := httptest.NewServer(cascadetest.New(cascadetest.Script{Models: []string{"m"}}))
+	defer server.Close()
+	s.cfg.Voice.URL = server.URL
+	kind := kinds.Find("cascade")
+	settings, err := provider.Settings(s.cfg, kind)
+	if err != nil {
+		return err.Error()
+	}
+	made, err := kind.New(settings, []voice.Companion{{Log: slog.New(slog.DiscardHandler)}})
+	if err != nil {
+		return err.Error()
+	}
+	x, out := made.Sessions[0], posted{make(chan turn.Event, 64)}
+	ctx, stop := s.run(func(ctx context.Context) error { return x.Run(ctx, out) })
+	x.Do(turn.ClearInput{Turn: "t-1"})
+	x.Append("t-1", make([]int16, audio.Rate))
+	x.Do(turn.CommitInput{Turn: "t-1"})
+	x.Do(turn.CreateResponse{Turn: "t-1"})
+	for over := false; !over; {
+		select {
+		case ev := <-out.events:
+			_, over = ev.(turn.ResponseDone)
+		case <-ctx.Done():
+			over = true
+		}
+	}
+	stop()
+	switch u := x.Usage().Today; {
+	case u.HearCost > 0:
+		return "to hear"
+	case u.SpeakCost > 0:
+		return "to speak"
+	}
+	return "free"
+}
 
 // asksChain is what the chain is called, and what it asks for.
 func asksChain(s *seam) string {

@@ -15,7 +15,7 @@ const homeAssistantNote = "homeassistant.json"
 func (d *Device) wireHomeAssistant() {
 	o := homeassistant.Options{
 		Config: homeassistant.Resolve(d.cfg), ID: string(d.self), Name: d.cfg.Device.Name, Version: Version(), Model: d.cfg.Device.Board,
-		Priced: d.cfg.Voice.PriceIn > 0 || d.cfg.Voice.PriceOut > 0,
+		Priced: d.cfg.Voice.Priced(),
 		Ask:    control.Local(d.Control()).Do, Feed: d.feed, Picture: d.Picture, Conditions: d.conds, Log: d.log,
 	}
 	if dir := d.memory.Dir(); dir != "" {

@@ -52,7 +52,11 @@ func printUsage(e *env, u control.UsageReport) {
 	}
 	fmt.Fprintf(e.out, "%s: %s, %.0f s heard, %.0f s said%s\n", u.Day, printable.Count(u.Responses, "answer"), u.HeardSeconds, u.SaidSeconds, votes)
 	fmt.Fprintf(e.out, "tokens %d%s\n", u.Tokens, of(fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
-	fmt.Fprintf(e.out, "cost   %.4f%s\n", u.Cost, of(fmt.Sprint(u.CeilingCost), u.CeilingCost > 0))
+	parts := ""
+	if u.HearCost > 0 || u.SpeakCost > 0 {
+		parts = fmt.Sprintf(": %.4f for tokens, %.4f to hear, %.4f to speak", u.Cost-u.HearCost-u.SpeakCost, u.HearCost, u.SpeakCost)
+	}
+	fmt.Fprintf(e.out, "cost   %.4f%s%s\n", u.Cost, of(fmt.Sprint(u.CeilingCost), u.CeilingCost > 0), parts)
 	until := u.Until.Local().Format("2006-01-02 at 15:04")
 	if u.Refusing != "" {
 		fmt.Fprintf(e.out, "no new answers (%s) until %s, or: conch usage reset\n", u.Refusing, until)

@@ -19,6 +19,8 @@ type Counts struct {
 	HeardSeconds float64 `json:"heard_s"` // sent to the server
 	SaidSeconds  float64 `json:"said_s"`  // received from it
 	Cost         float64 `json:"cost"`
+	HearCost     float64 `json:"hear_cost,omitempty"` // part of Cost: what was written down by the minute
+	SpeakCost    float64 `json:"speak_cost,omitempty"`
 }
 
 // Tokens is the sum of all.
@@ -37,6 +39,8 @@ func (c *Counts) Add(d Counts) {
 	c.HeardSeconds += d.HeardSeconds
 	c.SaidSeconds += d.SaidSeconds
 	c.Cost += d.Cost
+	c.HearCost += d.HearCost
+	c.SpeakCost += d.SpeakCost
 }
 
 // Usage is what a session tells of it.

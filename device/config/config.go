@@ -143,7 +143,14 @@ type Voice struct {
 	CeilingCost   float64 // money a day; 0 is none
 	PriceIn       float64 // for a million tokens, in whatever currency; 0 is unknown
 	PriceOut      float64
-	Key           Secret // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
+	PriceHear     float64 // for a minute written down
+	PriceSpeak    float64 // for a million letters spoken
+	Key           Secret  // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
+}
+
+// Priced says that something of what is used has a price.
+func (v Voice) Priced() bool {
+	return v.PriceIn > 0 || v.PriceOut > 0 || v.PriceHear > 0 || v.PriceSpeak > 0
 }
 
 // Turn is how long a turn may wait, state by state (TURNS.md 1).

@@ -61,7 +61,7 @@ func Load(o LoadOptions) (*Config, error) {
 		l.assign(name, o.Flags[name], "flag")
 	}
 	c.refusedFlags = len(l.problems) > before
-	if v := c.Voice; v.CeilingCost > 0 && v.PriceIn == 0 && v.PriceOut == 0 {
+	if v := c.Voice; v.CeilingCost > 0 && !v.Priced() {
 		l.problem("voice.ceiling_cost = %v: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead", v.CeilingCost)
 		l.doubt("voice.ceiling_cost")
 	}

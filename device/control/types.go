@@ -275,7 +275,9 @@ type NoteRow struct {
 type UsageReport struct {
 	Day           string    `json:"day"`
 	Tokens        int64     `json:"tokens"`
-	Cost          float64   `json:"cost"` // in the currency of voice.price_in and voice.price_out
+	Cost          float64   `json:"cost"`                 // in the currency of voice.price_in and the other prices
+	HearCost      float64   `json:"hear_cost,omitempty"`  // of it, what hearing cost by the minute
+	SpeakCost     float64   `json:"speak_cost,omitempty"` // and speaking by the letter
 	Responses     int       `json:"responses"`
 	Votes         int       `json:"votes"` // calls of the model that votes in the room; their tokens are among Tokens
 	HeardSeconds  float64   `json:"heard_s"`

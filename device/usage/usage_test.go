@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"conch/companions/voice"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/state"
@@ -30,5 +31,16 @@ func TestUsageThatCannotBeReadKeepsNobodyFromTalking(t *testing.T) {
 		if l := conds.List(); len(l) != 1 || l[0].Code != "state.unreadable" || l[0].Do == "" {
 			t.Errorf("%s: conditions %+v; want that it could not be read", name, l)
 		}
+	}
+}
+
+// What hearing and speaking cost is in the report, of all companions together.
+func TestReportSaysWhatHearingAndSpeakingCost(t *testing.T) {
+	c := New(config.Voice{}, nil, nil)
+	c.Add(voice.Session{Usage: func() voice.Usage {
+		return voice.Usage{All: voice.Counts{Cost: 3, HearCost: 1, SpeakCost: 1.5}}
+	}})
+	if u, err := c.Report(); err != nil || u.Cost != 3 || u.HearCost != 1 || u.SpeakCost != 1.5 {
+		t.Errorf("%+v, %v", u, err)
 	}
 }

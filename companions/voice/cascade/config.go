@@ -141,9 +141,9 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	cfg = Config{
 		Key: s.Key, Hold: s.Hold, Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
 		Instructions: c.Instructions,
-		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut}, Ceiling: kit.Ceiling{Tokens: s.CeilingTokens,
-			Cost: s.CeilingCost},
-		Load: c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
+		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut, TranscriptionMinute: s.PriceHear, SpokenLetters: s.PriceSpeak},
+		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
+		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
 		Decode: s.Decode, Roots: s.Roots, Log: c.Log,
 	}
 	address := s.URL

@@ -288,6 +288,9 @@ func (r *conversation) listen(u *utterance) {
 func (r *conversation) hear(ctx context.Context, u *utterance, names string) (text string, err error) {
 	for try := 0; ; try++ {
 		text, err = r.c.ear.hear(ctx, u.pcm, names)
+		if r.cfg.ear.url != nil && bought(err) {
+			r.c.usage.Count(u.turn, r.cfg.Prices.Hearing(float64(len(u.pcm))/kit.Rate))
+		}
 		if err == nil || ctx.Err() != nil {
 			return text, err
 		}

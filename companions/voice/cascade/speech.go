@@ -159,6 +159,9 @@ func (r *conversation) fetch(ctx context.Context, a *answer, c *clip) {
 	var err error
 	for try := 0; ; try++ {
 		err = r.c.mouth.say(ctx, c.text, on)
+		if r.cfg.mouth.url != nil && (bought(err) || c.total > 0) {
+			r.c.usage.Count(a.turn, r.cfg.Prices.Speaking(utf8.RuneCountInString(c.text)))
+		}
 		if err == nil || ctx.Err() != nil || c.total > 0 {
 			break
 		}

@@ -287,6 +287,20 @@ func (p *patience) over() {
 	p.cancel(context.Canceled)
 }
 
+// bought says that a request is to be paid for, however it ended: a server has taken it. One that a press or a deadline ended is done
+// there all the same, for all that is known here.
+func bought(err error) bool {
+	var no *kit.RefusalError
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+		return true
+	case errors.As(err, &no), errors.Is(err, errRedirect):
+		return false
+	}
+	say, _ := kit.WordsOf(err, time.Now())
+	return say != turn.WordsOffline && say != turn.WordsNotTrusted && say != turn.WordsClockWrong
+}
+
 // again says whether a request that failed is worth another attempt, and after how long.
 func again(err error, try int) (wait time.Duration, ok bool) {
 	var no *kit.RefusalError

@@ -26,6 +26,19 @@ type Prices struct {
 	TextIn, TextCached, TextOut    float64
 	AudioIn, AudioCached, AudioOut float64
 	TranscriptionMinute            float64
+	SpokenLetters                  float64 // a million of them
+}
+
+// Hearing is so much sound, written down by the minute.
+func (p *Prices) Hearing(seconds float64) voice.Counts {
+	cost := seconds / 60 * p.TranscriptionMinute
+	return voice.Counts{Cost: cost, HearCost: cost}
+}
+
+// Speaking is so many letters, spoken.
+func (p *Prices) Speaking(letters int) voice.Counts {
+	cost := float64(letters) / 1e6 * p.SpokenLetters
+	return voice.Counts{Cost: cost, SpeakCost: cost}
 }
 
 // Of is what all tokens of c cost.

@@ -54,7 +54,7 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 			TranscriptionModel: s.TranscriptionAssumed,
 		},
 		MaxUtterance: s.Longest,
-		Prices:       kit.Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut},
+		Prices:       kit.Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut, TranscriptionMinute: s.PriceHear},
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
 		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Log: c.Log,
 	}, err

@@ -20,7 +20,7 @@ func (c *Client) answered(t turn.ID, u *wireUsage, seconds float64) {
 func (c *Client) transcribed(t turn.ID, u *wireUsage) {
 	counts := voice.Counts{}
 	if u.Type == "duration" {
-		counts.Cost = nonNegative(u.Seconds) / 60 * c.cfg.Prices.TranscriptionMinute
+		counts = c.cfg.Prices.Hearing(nonNegative(u.Seconds))
 	} else {
 		countTokens(&counts, u)
 	}
