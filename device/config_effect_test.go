@@ -2,6 +2,7 @@ package device
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -25,6 +26,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -837,6 +839,8 @@ func effects(t *testing.T) []effect {
 		{"voice.speak", chained, asksChain, map[string]string{`""`: "spoken by box.lan:1", `"kokoro http://mouth.lan:8880"`: "spoken by mouth.lan:8880"}},
 		{"voice.speak_model", chained, asksChain, map[string]string{`""`: "model tts-1", `"my-voice"`: "model my-voice"}},
 		{"voice.key_file", "", greeting, map[string]string{q(key1): "Bearer sk-one", q(key2): "Bearer sk-two"}},
+		{"voice.hear_key_file", chained, func(s *seam) string { return chainKey(s, "hear", "/transcriptions") }, map[string]string{`""`: "no key", q(key1): "Bearer sk-one", q(key2): "Bearer sk-two"}},
+		{"voice.speak_key_file", chained, func(s *seam) string { return chainKey(s, "speak", "/speech") }, map[string]string{`""`: "no key", q(key1): "Bearer sk-one", q(key2): "Bearer sk-two"}},
 		{"voice.remember", "", talkKept, map[string]string{"true": "on disk true, recalled 1, kept true", "false": "on disk false, recalled 0, kept false"}},
 		{"voice.ceiling_tokens", "", used, map[string]string{"0": "", "1": "of 1 tokens", "1000000000": "of 1000000000 tokens"}},
 		{"voice.ceiling_cost", "[voice]\nprice_in = 1\n", used, map[string]string{"0": "", "0.5": "of 0.50", "100000": "of 100000.00"}},
@@ -1147,19 +1151,52 @@ const chained = "[voice]\nkind = \"cascade\"\nurl = \"http://box.lan:1\"\n"
 
 // chainCost is for what an answer of a chain costs that was had.
 func chainCost(s *seam) string {
-	server := httptest.NewServer(cascadetest.New(cascadetest.Script{Models: []string{"m"}}))
+	x, trouble := chainAnswers(s, cascadetest.Script{Models: []string{"m"}})
+	if trouble != "" {
+		return trouble
+	}
+	switch u := x.Usage().Today; {
+	case u.HearCost > 0:
+		return "to hear"
+	case u.SpeakCost > 0:
+		return "to speak"
+	}
+	return "free"
+}
+
+// chainKey is what the server of a stage is shown, that is another host's than the voice's.
+func chainKey(s *seam, stage, path string) string {
+	var seen atomic.Value
+	other := httptest.NewServer(cascadetest.New(cascadetest.Script{Models: []string{"m"}, Before: func(_ http.ResponseWriter, r *http.Request, _ string) bool {
+		if strings.HasSuffix(r.URL.Path, path) {
+			seen.Store(cmp.Or(r.Header.Get("Authorization"), "no key"))
+		}
+		return false
+	}}))
+	defer other.Close()
+	s.cfg.Voice.Own[stage] = other.URL
+	if _, trouble := chainAnswers(s, cascadetest.Script{Models: []string{"m"}}); trouble != "" {
+		return trouble
+	}
+	return fmt.Sprint(seen.Load())
+}
+
+// chainAnswers has a chain of that script answer once.
+func chainAnswers(s *seam, script cascadetest.Script) (x voice.Session, trouble string) {
+	server := httptest.NewServer(cascadetest.New(script))
 	defer server.Close()
 	s.cfg.Voice.URL = server.URL
 	kind := kinds.Find("cascade")
 	settings, err := provider.Settings(s.cfg, kind)
 	if err != nil {
-		return err.Error()
+		return x, err.Error()
 	}
 	made, err := kind.New(settings, []voice.Companion{{Log: slog.New(slog.DiscardHandler)}})
 	if err != nil {
-		return err.Error()
+		return x, err.Error()
 	}
-	x, out := made.Sessions[0], posted{make(chan turn.Event, 64)}
+	x = made.Sessions[0]
+	out := posted{make(chan turn.Event, 64)}
 	ctx, stop := s.run(func(ctx context.Context) error { return x.Run(ctx, out) })
 	x.Do(turn.ClearInput{Turn: "t-1"})
 	x.Append("t-1", make([]int16, audio.Rate))
@@ -1174,13 +1211,7 @@ func chainCost(s *seam) string {
 		}
 	}
 	stop()
-	switch u := x.Usage().Today; {
-	case u.HearCost > 0:
-		return "to hear"
-	case u.SpeakCost > 0:
-		return "to speak"
-	}
-	return "free"
+	return x, ""
 }
 
 // asksChain is what the chain is called, and what it asks for.

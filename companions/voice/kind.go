@@ -42,6 +42,7 @@ type Settings struct {
 	Language                  string            // that people speak, ISO 639-1: a hint to who writes it down; "": nobody chose one
 	Roots                     *x509.CertPool    // who vouches for the server; nil: who does in this system
 	Key                       func() string     // of the provider, read again at every call; "": there is none
+	HearKey, SpeakKey         Secret            // of who hears and who speaks, where that is not the server of URL; zero: there is none
 	Hold                      func() turn.Words // a reason to make no attempt at a session now; "": none. May be nil
 	Longest                   time.Duration     // of an utterance
 	Patience                  time.Duration     // how long a turn waits for the beginning of an answer
@@ -57,6 +58,12 @@ type Settings struct {
 	// Found is what Finding kept: what the server of an address was found to speak; "": nobody has found that. Either may be nil.
 	Found   func(url string) string
 	Finding func(url, speaks string)
+}
+
+// Secret is a key, and where it comes from, for people.
+type Secret struct {
+	From string
+	Read func() (string, error) // anew each time; nil: there is none
 }
 
 // Stream is sound that comes.

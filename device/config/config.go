@@ -50,10 +50,11 @@ type Config struct {
 	// Warnings are things to tell a person that do not keep conch from starting.
 	Warnings []string
 
-	origin     map[string]string // key to where its value came from; absent is "default"
-	KeyFrom    string            // the file voice.key was read from; empty: it was not
-	keyTrouble string            // why it cannot be used (LoadOptions.Keyless)
-	NoPin      bool              // the button's pin does not fit (Fitting)
+	origin     map[string]string   // key to where its value came from; absent is "default"
+	KeyFrom    string              // the file voice.key was read from; empty: it was not
+	stageKeys  map[string]stageKey // of hear and speak, those that have one
+	keyTrouble string              // why it cannot be used (LoadOptions.Keyless)
+	NoPin      bool                // the button's pin does not fit (Fitting)
 
 	Problems     []string // what is wrong with it; nil unless LoadOptions.Anyway
 	shut         []string // keys that guard something and whose values are refused, with what holds instead
@@ -137,6 +138,8 @@ type Voice struct {
 	Instructions  string            // who the companion is, in words
 	Own           map[string]string // the keys of the kinds of voices (voice.Kind.Keys), by name
 	KeyFile       string
+	HearKeyFile   string // of who hears, where that is another host's
+	SpeakKeyFile  string
 	Remember      bool // the conversation, across restarts
 	CAFile        string
 	Ceiling       int     // tokens a day; 0 is none

@@ -10,6 +10,7 @@ import (
 // begin. One that this user may not look at may be there all the same.
 func (c *Config) MissingFiles() (problems []string) {
 	for _, f := range []struct{ key, path string }{
+		{"voice.hear_key_file", c.stageKeys["hear"].path}, {"voice.speak_key_file", c.stageKeys["speak"].path},
 		{"voice.ca_file", c.Voice.CAFile}, {"room.password_file", c.Room.PasswordFile}, {"room.ca_file", c.Room.CAFile},
 		{"room.cert_file", c.Room.CertFile}, {"room.key_file", c.Room.KeyFile}, {"room.vote_key_file", c.Room.VoteKeyFile},
 		{"web.cert", c.Web.Cert}, {"web.key", c.Web.Key},

@@ -129,6 +129,11 @@ func voiceKeys(c *Config) []key {
 		long("voice.instructions", &c.Voice.Instructions, "who the companion is and how it speaks"),
 		text("voice.key_file", &c.Voice.KeyFile,
 			"file that holds the key and nothing else, mode 0600; also: systemd credential openai_api_key, environment OPENAI_API_KEY"),
+		text("voice.hear_key_file", &c.Voice.HearKeyFile,
+			"of a cascade: file that holds the key of the server of voice.hear and nothing else, mode 0600; also: systemd credential hear_key; "+
+				"empty: the voice's key if it is the same host, else none"),
+		text("voice.speak_key_file", &c.Voice.SpeakKeyFile,
+			"of a cascade: the same of the server of voice.speak; also: systemd credential speak_key"),
 		text("voice.ca_file", &c.Voice.CAFile, "certificates that the server's must come from, for a server of your own; empty: the system's"),
 		boolean("voice.remember", &c.Voice.Remember,
 			"keep the last of the conversation in the state directory, so that a restart does not forget it; false: nothing is kept, and what was is deleted"),

@@ -68,6 +68,7 @@ func Load(o LoadOptions) (*Config, error) {
 	l.shut()
 	l.board()
 	l.key(env)
+	l.stageKeys(env)
 	if len(l.problems) > 0 && !o.Anyway {
 		return nil, &Error{l.problems}
 	}

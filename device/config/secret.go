@@ -3,9 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -41,16 +39,8 @@ func (l *loader) key(env environment) {
 		l.secretFile("voice.key_file", named, "file "+named)
 		return
 	}
-	if dir := env.Get("CREDENTIALS_DIRECTORY"); dir != "" {
-		// systemd puts the name of the credential before those of the files of a directory (systemd.exec, LoadCredential=).
-		for _, name := range []string{"conch_openai_api_key", "openai_api_key"} {
-			path := filepath.Join(dir, name)
-			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-			l.secretFile("credential openai_api_key", path, "credential openai_api_key")
-			return
-		}
+	if path := credential(env, "openai_api_key"); path != "" {
+		l.secretFile("credential openai_api_key", path, "credential openai_api_key")
 	}
 }
 

@@ -2,7 +2,10 @@ package doctor
 
 import (
 	"fmt"
+	"net"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,7 +15,18 @@ import (
 // Doctor looks at each stage of a chain by itself, tells how long it takes, and of what is wrong which stage it is and what to do.
 func TestDoctorLooksAtEachStage(t *testing.T) {
 	t.Parallel()
-	const key = "the-key-of-the-house"
+	const key, other = "the-key-of-the-house", "the-key-of-the-ear"
+	files := t.TempDir()
+	for name, text := range map[string]string{"right": key + "\n", "wrong": other, "empty": "\n"} {
+		if err := os.WriteFile(filepath.Join(files, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A server under another name is another host: the voice's key does not go there.
+	ear := func(file string) string {
+		return fmt.Sprintf("hear = \"http://localhost:PORT\"\nhear_key_file = %q\n", filepath.Join(files, file))
+	}
+	keyed := cascadetest.Script{Models: []string{"m"}, Key: key}
 	for _, x := range []struct {
 		name            string
 		script          cascadetest.Script
@@ -33,20 +47,29 @@ func TestDoctorLooksAtEachStage(t *testing.T) {
 			"", "speak", Bad, "sound of 3 samples a second", "", ""},
 		{"a program that needs a model", cascadetest.Script{Models: []string{"m"}}, "speak = \"piper\"\n", "voice", Bad, "needs the file of a model", "slip", "voice.speak"},
 		{"nobody there to hear", cascadetest.Script{Models: []string{"m"}}, "hear = \"http://127.0.0.1:1\"\n", "hear", Bad, "127.0.0.1", "", ""},
+		{"the voice's key", keyed, "", "speak", OK, "key: the voice's (conch key)", "", ""},
+		{"no key", cascadetest.Script{Models: []string{"m"}}, "hear = \"http://localhost:PORT\"\n", "hear", OK, "; no key", "", ""},
+		{"a key of its own", keyed, ear("right"), "hear", OK, "key: voice.hear_key_file", "", ""},
+		{"another vendor, and no key for it", keyed, "hear = \"http://localhost:PORT\"\n", "key", Bad, "no key goes there; voice.hear_key_file would hold it",
+			"the host of voice.url alone", "voice.hear_key_file"},
+		{"the wrong key of its own", keyed, ear("wrong"), "key", Bad, "its key is voice.hear_key_file", "", "where this one comes from: voice.hear_key_file"},
+		{"a key file of its own that is not there", keyed, ear("gone"), "key", Bad, "voice.hear_key_file: ", "cannot be read", "mode 0600"},
+		{"a key file of its own with nothing in it", keyed, ear("empty"), "key", Bad, "must hold the key and nothing else", "cannot be read", "mode 0600"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			s := httptest.NewServer(cascadetest.New(x.script))
 			defer s.Close()
+			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
 			kind := "kind = \"cascade\"\n"
 			if strings.Contains(x.toml, "kind") {
 				kind = ""
 			}
-			d := diagnose(t, fmt.Sprintf("[voice]\n%surl = %q\n%s", kind, s.URL, x.toml), "OPENAI_API_KEY="+key)
+			d := diagnose(t, fmt.Sprintf("[voice]\n%surl = %q\n%s", kind, s.URL, strings.ReplaceAll(x.toml, "PORT", port)), "OPENAI_API_KEY="+key)
 			says(t, d, x.check, x.level, x.text, x.cause, x.do)
 			troubles(t, d)
 			for _, f := range d.Findings {
-				if strings.Contains(f.Text+f.Cause+f.Do, key) {
+				if strings.Contains(f.Text+f.Cause+f.Do, key) || strings.Contains(f.Text+f.Cause+f.Do, other) {
 					t.Errorf("the key is in: %+v", f)
 				}
 			}

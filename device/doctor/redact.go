@@ -79,12 +79,19 @@ func (m *Machine) hider(s *Subject) func(string) string {
 func secrets(cfg config.Config, environ []string) (all []string) {
 	env := config.ReadEnvironment(environ)
 	all = append(all, cfg.LiveKey(), cfg.Voice.Key.Reveal(), env.Get("OPENAI_API_KEY"))
-	for _, file := range []string{cfg.Voice.KeyFile, cfg.Room.PasswordFile, cfg.Room.VoteKeyFile, filepath.Join(serviceKeys, "openai_api_key")} {
+	for _, file := range []string{cfg.Voice.KeyFile, cfg.Room.PasswordFile, cfg.Room.VoteKeyFile, filepath.Join(serviceKeys, "openai_api_key"),
+		filepath.Join(serviceKeys, "hear_key"), filepath.Join(serviceKeys, "speak_key")} {
 		if file == "" {
 			continue
 		}
 		if text, _, err := config.ReadBounded(file, config.MaxKey); err == nil {
 			all = append(all, strings.TrimSpace(string(text)))
+		}
+	}
+	for _, stage := range []string{"hear", "speak"} {
+		if _, read := cfg.StageKey(stage); read != nil {
+			key, _ := read() // one that can be read
+			all = append(all, key)
 		}
 	}
 	for _, s := range cfg.MCP {

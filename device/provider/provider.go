@@ -73,6 +73,8 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 		PriceIn: v.PriceIn, PriceOut: v.PriceOut, PriceHear: v.PriceHear, PriceSpeak: v.PriceSpeak, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 		Decode: decoded,
 	}
+	s.HearKey.From, s.HearKey.Read = c.StageKey("hear")
+	s.SpeakKey.From, s.SpeakKey.Read = c.StageKey("speak")
 	if !kind.Local {
 		s.Roots, err = Authorities(v.CAFile)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"slices"
@@ -98,6 +99,9 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 		return
 	}
 	say, fatal := kit.WordsOf(err, e.Now())
+	if e.keyless(w, say) {
+		return
+	}
 	text := fitToPrint(strings.TrimPrefix(err.Error(), "cascade: "))
 	if say == turn.WordsKeyRefused && e.KeyHidden {
 		e.out.Note(part, "whether the key is accepted cannot be seen without root", "sudo conch doctor")
@@ -106,6 +110,13 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 	cause, do := e.Told(say)
 	if say == turn.WordsKeyRefused {
 		part = "key"
+		switch w.secret.from {
+		case ownKey:
+		case "":
+			cause, do = "the voice's key goes to the host of voice.url alone", "put the key of "+w.url.Host+" into a file of mode 0600, and name it: "+w.secret.unset
+		default:
+			do = "put a valid key of " + w.url.Host + " where this one comes from: " + w.secret.from + "; it is read again by itself"
+		}
 	}
 	var late *slow
 	if errors.As(err, &late) && !fatal {
@@ -114,6 +125,31 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 		return
 	}
 	e.out.Bad(part, text, cause, strings.ReplaceAll(do, "voice.url", setting))
+}
+
+// keyless tells of a stage whose own key cannot be read, where its server asks for one.
+func (e examiner) keyless(w *web, say turn.Words) bool {
+	if say != turn.WordsKeyRefused || w.secret.from == ownKey || w.secret.read == nil {
+		return false
+	}
+	_, err := w.secret.read()
+	switch {
+	case err == nil:
+		return false
+	case errors.Is(err, fs.ErrPermission):
+		e.out.Note("key", "whether "+w.url.Host+" accepts its key cannot be seen without root", "sudo conch doctor")
+	default:
+		e.out.Bad("key", w.secret.from+": "+err.Error(), "the key of "+w.url.Host+" cannot be read", "put the key and nothing else into it, mode 0600")
+	}
+	return true
+}
+
+// keyed says which key a stage has.
+func (w *web) keyed() string {
+	if w.key() == "" {
+		return "no key"
+	}
+	return "key: " + w.secret.from
 }
 
 func fitToPrint(text string) string {
@@ -152,7 +188,7 @@ func (e examiner) chat(ctx context.Context) {
 		return
 	}
 	if m.profile.Vendor {
-		e.out.OK("chat", "%s, model %s: its list came in %d ms; nothing was asked", m.target, model, l.took.Milliseconds())
+		e.out.OK("chat", "%s, model %s: its list came in %d ms; nothing was asked; %s", m.target, model, l.took.Milliseconds(), m.keyed())
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, stageLimit, &slow{"an answer", stageLimit, false})
@@ -169,7 +205,7 @@ func (e examiner) chat(ctx context.Context) {
 	case err != nil:
 		e.bad("chat", "voice.url", m.web, err)
 	default:
-		e.out.OK("chat", "%s (%s), model %s: the first word after %d ms", m.target, m.traits().Name, model, first.Milliseconds())
+		e.out.OK("chat", "%s (%s), model %s: the first word after %d ms; %s", m.target, m.traits().Name, model, first.Milliseconds(), m.keyed())
 	}
 }
 
@@ -197,7 +233,7 @@ func (e examiner) hear(ctx context.Context) {
 		return
 	}
 	if at.profile.Vendor {
-		e.out.OK("hear", "%s, model %s: it answers in %d ms; nothing was asked", at.target, at.model, l.took.Milliseconds())
+		e.out.OK("hear", "%s, model %s: it answers in %d ms; nothing was asked; %s", at.target, at.model, l.took.Milliseconds(), at.keyed())
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, stageLimit, &slow{"a transcript", stageLimit, false})
@@ -207,7 +243,7 @@ func (e examiner) hear(ctx context.Context) {
 		e.bad("hear", "voice.hear", at.web, err)
 		return
 	}
-	e.out.OK("hear", "%s (%s), model %s: a second of sound in %d ms", at.target, at.profile.Name, at.model, time.Since(began).Milliseconds())
+	e.out.OK("hear", "%s (%s), model %s: a second of sound in %d ms; %s", at.target, at.profile.Name, at.model, time.Since(began).Milliseconds(), at.keyed())
 }
 
 func (e examiner) speak(ctx context.Context) {
@@ -232,7 +268,7 @@ func (e examiner) speak(ctx context.Context) {
 		return
 	}
 	if at.profile.Vendor {
-		e.out.OK("speak", "%s, model %s, voice %s: it answers in %d ms; nothing was asked", at.target, at.model, at.voice, l.took.Milliseconds())
+		e.out.OK("speak", "%s, model %s, voice %s: it answers in %d ms; nothing was asked; %s", at.target, at.model, at.voice, l.took.Milliseconds(), at.keyed())
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, stageLimit, &slow{"speech", stageLimit, false})
@@ -242,7 +278,7 @@ func (e examiner) speak(ctx context.Context) {
 		e.bad("speak", "voice.speak", at.web, err)
 		return
 	}
-	e.out.OK("speak", "%s (%s), voice %s: the first sound after %d ms", at.target, at.profile.Name, at.voice, first.Milliseconds())
+	e.out.OK("speak", "%s (%s), voice %s: the first sound after %d ms; %s", at.target, at.profile.Name, at.voice, first.Milliseconds(), at.keyed())
 }
 
 // local is the end of a try of a program.

@@ -52,18 +52,19 @@ func New(cfg Config) (*Client, error) {
 // build makes the stages. Those at one server share its way, so that one that serves one request at a time gets no second.
 func (c *Client) build() {
 	cfg, ways := &c.cfg, map[string]*web{}
-	way := func(t target) *web {
-		name := t.profile.Name + " " + t.url.String()
+	way := func(t target, stage string, own voice.Secret) *web {
+		k := cfg.keyOf(t, stage, own)
+		name := t.profile.Name + " " + t.url.String() + " " + k.from
 		if ways[name] == nil {
-			ways[name] = newWeb(t, cfg.Client, cfg.chat.url, cfg.Key)
+			ways[name] = newWeb(t, cfg.Client, k)
 		}
 		return ways[name]
 	}
-	c.mind = newMind(way(cfg.chat), func() string { return *c.model.Load() }, cfg.first(), idleLimit)
+	c.mind = newMind(way(cfg.chat, "", voice.Secret{}), func() string { return *c.model.Load() }, cfg.first(), idleLimit)
 	if cfg.ear.url == nil {
 		c.ear = newEarHere(cfg.ear, cfg.Language)
 	} else {
-		c.ear = newEar(way(cfg.ear), cfg.EarModel, cfg.Language, cfg.first())
+		c.ear = newEar(way(cfg.ear, "hear", cfg.EarKey), cfg.EarModel, cfg.Language, cfg.first())
 		if t, ok := installed(hearing); ok && (cfg.Language == "" || cfg.Language == "en") { // it hears English alone
 			c.heres = newEarHere(t, cfg.Language)
 		}
@@ -71,7 +72,7 @@ func (c *Client) build() {
 	if cfg.mouth.url == nil {
 		c.mouth = newMouthHere(cfg.mouth, cfg.Voice, cfg.Language)
 	} else {
-		c.mouth = newMouth(way(cfg.mouth), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit, cfg.Decode)
+		c.mouth = newMouth(way(cfg.mouth, "speak", cfg.MouthKey), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit, cfg.Decode)
 		if t, ok := installed(speaking); ok {
 			c.here = newMouthHere(t, t.voice(openAIVoices[0]), cfg.Language)
 		}

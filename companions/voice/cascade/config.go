@@ -20,7 +20,9 @@ import (
 type Config struct {
 	chat, ear, mouth target
 
-	Key          func() string     // of the voice's own host; read again at every request
+	Key          func() string // of the voice's own host; read again at every request
+	EarKey       voice.Secret  // of the server that hears; zero: the Key if it is the same host, else none
+	MouthKey     voice.Secret
 	Hold         func() turn.Words // a reason to ask nothing now; "": none
 	Model        string            // "": the first that the server lists
 	EarModel     string            // "": the profile's
@@ -139,7 +141,7 @@ func Called(s voice.Settings) (string, error) {
 // Configure is the chain of one companion that the configuration names.
 func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	cfg = Config{
-		Key: s.Key, Hold: s.Hold, Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
+		Key: s.Key, EarKey: s.HearKey, MouthKey: s.SpeakKey, Hold: s.Hold, Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
 		Instructions: c.Instructions,
 		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut, TranscriptionMinute: s.PriceHear, SpokenLetters: s.PriceSpeak},
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},

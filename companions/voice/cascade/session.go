@@ -43,7 +43,7 @@ func (r *conversation) probe() {
 		return
 	}
 	if wait := time.Until(c.At); wait > 0 {
-		if !c.Slow || r.cfg.Key() == c.usedKey {
+		if !c.Slow || r.c.keys() == c.usedKey {
 			r.wakeAt(time.Now().Add(min(wait, kit.KeyLook)))
 			return
 		}
@@ -56,7 +56,7 @@ func (r *conversation) probe() {
 			return
 		}
 	}
-	c.usedKey, c.Last = r.cfg.Key(), time.Now()
+	c.usedKey, c.Last = r.c.keys(), time.Now()
 	ctx, cancel := context.WithTimeout(r.ctx, loadLimit)
 	c.probing = cancel
 	messages, tools := chatOf(r.cfg.Instructions, r.history.Entries, "", r.c.mind.traits().System), r.c.Wished().Tools

@@ -12,7 +12,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -61,18 +60,14 @@ func pool(roots *x509.CertPool, dial func(context.Context, string, string) (net.
 type web struct {
 	target
 	client *http.Client
-	key    func() string
+	secret key
 	turns  chan struct{} // of one, for a server that serves one request at a time; nil: it serves more
 
 	used atomic.Int64 // when it last answered, Unix nanoseconds; 0: never
 }
 
-// newWeb carries the key to the voice's own host alone.
-func newWeb(t target, client *http.Client, own *url.URL, key func() string) *web {
-	w := &web{target: t, client: client, key: func() string { return "" }}
-	if own != nil && t.url.Scheme == own.Scheme && t.url.Host == own.Host {
-		w.key = key
-	}
+func newWeb(t target, client *http.Client, secret key) *web {
+	w := &web{target: t, client: client, secret: secret}
 	if t.profile.Single {
 		w.turns = make(chan struct{}, 1)
 	}
@@ -162,6 +157,8 @@ func (w *web) post(ctx context.Context, path, kind string, content []byte) (*htt
 	return w.Do(q)
 }
 
+func (w *web) key() string { return w.secret.now() }
+
 func (w *web) sign(q *http.Request) {
 	if key := w.key(); key != "" {
 		q.Header.Set("Authorization", "Bearer "+key)
@@ -219,8 +216,12 @@ func (w *web) list(ctx context.Context) (l listed, err error) {
 	return l, nil
 }
 
-// failed says at which server, and of what, an error is.
+// failed says at which server, and of what, an error is; of a key that is refused, which.
 func (w *web) failed(of string, err error) error {
+	var no *kit.RefusalError
+	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
+		return fmt.Errorf("cascade: %s: %s: %w (%v)", w.url.Host, of, err, w.secret)
+	}
 	return fmt.Errorf("cascade: %s: %s: %w", w.url.Host, of, err)
 }
 

@@ -83,10 +83,18 @@ func settings() voice.Settings {
 // in runs f in a bubble with a chain of that script, once the client is ready.
 func in(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *voice.Companion, *Config), f func(w *world)) {
 	t.Helper()
+	within(t, s, change, func(w *world) {
+		w.first(turn.SessionReady{})
+		f(w)
+	})
+}
+
+// within is the same before the client is ready.
+func within(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *voice.Companion, *Config), f func(w *world)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, s, change)
 		defer w.end()
-		w.first(turn.SessionReady{})
 		f(w)
 	})
 }

@@ -1,0 +1,55 @@
+package cascade
+
+import (
+	"conch/companions/voice"
+)
+
+// key is what a server is asked with, and where people find it.
+type key struct {
+	from  string // "": there is none, and that is where it would be
+	unset string
+	read  func() (string, error)
+}
+
+// ownKey is where the key of the voice's own host comes from.
+const ownKey = "the voice's (conch key)"
+
+// keyOf is the key of a stage: its own, else that of the voice where it goes to the same host. No key goes anywhere else.
+func (cfg *Config) keyOf(t target, stage string, own voice.Secret) key {
+	switch {
+	case stage != "" && own.Read != nil:
+		return key{from: own.From, read: own.Read}
+	case t.url.Scheme == cfg.chat.url.Scheme && t.url.Host == cfg.chat.url.Host:
+		return key{from: ownKey, read: func() (string, error) { return cfg.Key(), nil }}
+	}
+	return key{unset: "voice." + stage + "_key_file"}
+}
+
+// now is the key; "": there is none, or it cannot be read.
+func (k key) now() string {
+	if k.read == nil {
+		return ""
+	}
+	s, err := k.read()
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// String says where it comes from.
+func (k key) String() string {
+	if k.from == "" {
+		return "no key goes there; " + k.unset + " would hold it"
+	}
+	return "its key is " + k.from
+}
+
+// keys are all that are used, to see whether somebody has changed one.
+func (c *Client) keys() string {
+	all := c.cfg.Key()
+	for _, own := range []voice.Secret{c.cfg.EarKey, c.cfg.MouthKey} {
+		all += " " + key{read: own.Read}.now()
+	}
+	return all
+}
