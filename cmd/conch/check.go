@@ -11,6 +11,7 @@ import (
 	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/provider"
 	"conch/device/sound"
 	"conch/device/state"
 )
@@ -29,12 +30,14 @@ func (c checkCmd) Run(e *env) error {
 	if c.Changed {
 		rows = slices.DeleteFunc(rows, func(r config.Row) bool { return strings.HasPrefix(r.Origin, "default") })
 	}
+	plan, unplanned := provider.Planned(&cfg)
 	if c.JSON {
 		err = e.json(struct {
-			File     string       `json:"file"` // empty: there is none
-			Settings []config.Row `json:"settings"`
+			Voice    provider.Plan `json:"voice"`
+			File     string        `json:"file"` // empty: there is none
+			Settings []config.Row  `json:"settings"`
 			cards.Report
-		}{cfg.File, rows, lives})
+		}{plan, cfg.File, rows, lives})
 	} else {
 		fmt.Fprintf(e.out, "%-24s %s\n", "file", cmp.Or(cfg.File, "none is there; /etc/conch/conch.toml may be, or one of one's own (--config)"))
 		for _, r := range rows {
@@ -43,12 +46,16 @@ func (c checkCmd) Run(e *env) error {
 		for _, r := range lives.Companions {
 			fmt.Fprintf(e.out, "%-24s %-40s %s\n", "companion", fmt.Sprintf("%s (id %s)", r.Name, r.ID), r.Source)
 		}
+		printPlan(e, plan)
 		fmt.Fprintf(e.out, "%-24s %s\n", "loudspeaker", sound.Loudspeaker(e.ctx, cfg, e.logger(cfg)))
 		err = errors.Join(sound.Check(e.ctx, cfg, e.out), buttons.Check(cfg))
 	}
 	trouble := cfg.KeyTrouble()
 	if trouble != "" {
 		fmt.Fprintln(e.err, "conch:", trouble)
+	}
+	if unplanned != nil {
+		fmt.Fprintln(e.err, "conch:", unplanned)
 	}
 	missing := cfg.MissingFiles()
 	for _, m := range missing {
@@ -66,6 +73,8 @@ func (c checkCmd) Run(e *env) error {
 		return err
 	case trouble != "":
 		return fmt.Errorf("%w: check: the key cannot be used; conch run starts, says so and reads it again by itself", control.ErrRefused)
+	case unplanned != nil && len(missing) == 0:
+		return fmt.Errorf("%w: check: the voice cannot be made; conch run says so", control.ErrRefused)
 	case len(missing) > 0:
 		return fmt.Errorf("%w: check: a file or folder that is named is not there; what needs it does not begin", control.ErrRefused)
 	case len(misfits) > 0:
@@ -77,4 +86,15 @@ func (c checkCmd) Run(e *env) error {
 		return fmt.Errorf("%w: check: %d mistakes in the companions' cards; what is right loads", control.ErrRefused, n)
 	}
 	return nil
+}
+
+// printPlan prints who will answer.
+func printPlan(e *env, p provider.Plan) {
+	fmt.Fprintf(e.out, "%-24s %-40s %s\n", "voice", p.Kind, p.Why)
+	if p.Kind == "auto" && len(p.Parts) > 0 {
+		fmt.Fprintf(e.out, "%-24s %s\n", "", "its server is asked what it speaks; where that is chat:")
+	}
+	for _, part := range p.Parts {
+		fmt.Fprintf(e.out, "%-24s %s\n", "  "+part.Does, part.By)
+	}
 }

@@ -23,6 +23,15 @@ type Kind struct {
 	// Check looks at all that an answer needs, for conch doctor: what is wrong, why, and what to do about it. It costs nothing,
 	// changes nothing, and ends with its context.
 	Check func(context.Context, Examined) Findings
+	// Plan is who does what of an answer, as far as the configuration says so without a question to anybody; nil: the name says it all. Its
+	// error is that of New.
+	Plan func(Settings) ([]Part, error)
+}
+
+// Part is one of an answer, for people.
+type Part struct {
+	Does string `json:"does"` // hears, thinks, speaks
+	By   string `json:"by"`
 }
 
 // Key is a line of the section [voice] of conch.toml, which one kind of voice reads: one line of text.

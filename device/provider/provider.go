@@ -47,6 +47,27 @@ func Kind(c *config.Config) (kind voice.Kind, why string) {
 	return kinds.Find(name), why
 }
 
+// Plan is with whom the companions of a configuration will talk.
+type Plan struct {
+	Kind  string       `json:"kind"`
+	Why   string       `json:"why"`             // it comes to that
+	Parts []voice.Part `json:"parts,omitempty"` // of who is not one alone; of auto, those of a server that chats
+}
+
+// Planned says it without a question to anybody. Its error is that of a start.
+func Planned(c *config.Config) (p Plan, err error) {
+	kind, why := Kind(c)
+	p = Plan{Kind: kind.Name, Why: why}
+	if kind.Plan == nil {
+		return p, nil
+	}
+	s, err := Settings(c, kind)
+	if err == nil {
+		p.Parts, err = kind.Plan(s)
+	}
+	return p, err
+}
+
 // Chats asks the server of a configuration whether what it speaks is chat, and not Realtime: then it is one stage of a chain.
 func Chats(ctx context.Context, c *config.Config) bool {
 	roots, err := Authorities(c.Voice.CAFile)

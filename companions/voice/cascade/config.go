@@ -121,7 +121,7 @@ func Kind() voice.Kind {
 			}
 			return made, nil
 		},
-		Check: check,
+		Check: check, Plan: plan,
 	}
 }
 
@@ -136,6 +136,36 @@ func Called(s voice.Settings) (string, error) {
 		model = "its model"
 	}
 	return fmt.Sprintf("cascade, %s at %s, heard by %s, spoken by %s", model, cfg.chat, cfg.ear, cfg.mouth), nil
+}
+
+// plan says who hears, thinks and speaks, before anybody is asked.
+func plan(s voice.Settings) ([]voice.Part, error) {
+	cfg, err := Configure(s, voice.Companion{Model: s.Model})
+	if err != nil {
+		return nil, err
+	}
+	by := func(t target, stage, model, otherwise string, own voice.Secret) string {
+		switch {
+		case t.url == nil && t.there() != nil:
+			return t.program + " on this machine, which is not installed"
+		case t.url == nil:
+			return t.program + " on this machine"
+		case model == "":
+			model = otherwise
+		default:
+			model = "model " + model
+		}
+		kind := t.profile.Name
+		if t.guessed && kind == "compatible" {
+			kind = "of a kind that it will tell"
+		}
+		return fmt.Sprintf("%s (%s), %s, %s", t, kind, model, cfg.keyOf(t, stage, own).planned())
+	}
+	return []voice.Part{
+		{Does: "hears", By: by(cfg.ear, "hear", cfg.EarModel, "its own model", cfg.EarKey)},
+		{Does: "thinks", By: by(cfg.chat, "", cfg.Model, "the first model that it lists", voice.Secret{})},
+		{Does: "speaks", By: by(cfg.mouth, "speak", cfg.MouthModel, "its own model", cfg.MouthKey)},
+	}, nil
 }
 
 // Configure is the chain of one companion that the configuration names.

@@ -45,6 +45,15 @@ func (k key) String() string {
 	return "its key is " + k.from
 }
 
+// planned says which it will be, whether it can be read here or not.
+func (k key) planned() string {
+	switch {
+	case k.from == "", k.from == ownKey && k.now() == "":
+		return "no key"
+	}
+	return "key: " + k.from
+}
+
 // keys are all that are used, to see whether somebody has changed one.
 func (c *Client) keys() string {
 	all := c.cfg.Key()

@@ -32,7 +32,7 @@ const (
 
 // Kind is this voice, as the device knows it. Nobody names it: it is what "auto" comes to where an address does not tell.
 func Kind() voice.Kind {
-	return voice.Kind{Name: "auto", New: newVoices, Check: check}
+	return voice.Kind{Name: "auto", New: newVoices, Check: check, Plan: cascade.Kind().Plan}
 }
 
 // finder finds out what a server speaks, once for all companions.
