@@ -137,7 +137,7 @@ func (r *conversation) step() {
 func (r *conversation) take(o turn.Order) {
 	if r.chain.state != chainUp && turn.TurnOf(o) != "" {
 		r.chain.told.TellOwed()
-		r.chain.Hurry(turn.TurnOf(o))
+		r.hurry(turn.TurnOf(o))
 	}
 	switch o := o.(type) {
 	case turn.ClearInput:

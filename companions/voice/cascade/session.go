@@ -25,8 +25,11 @@ type chain struct {
 	usedKey string
 	failing turn.Words
 	failed  int
-	again   bool // the probe was given up for the sake of a new one
-	warming bool // a press has it made warm
+	again   bool               // the probe was given up for the sake of a new one
+	well    bool               // the probe was given up because the one beside it found all well
+	beside  context.CancelFunc // of a second probe; nil: there is none
+	besides turn.ID            // for which it was made
+	warming bool               // a press has it made warm
 }
 
 type chainState uint8
@@ -59,6 +62,11 @@ func (r *conversation) probe() {
 	c.usedKey, c.Last = r.c.keys(), time.Now()
 	ctx, cancel := context.WithTimeout(r.ctx, loadLimit)
 	c.probing = cancel
+	r.try(ctx, cancel, r.probed)
+}
+
+// try has all three asked for a little, and tells what came of it.
+func (r *conversation) try(ctx context.Context, cancel context.CancelFunc, then func(error)) {
 	messages, tools := chatOf(r.cfg.Instructions, r.history.Entries, "", r.c.mind.traits().System), r.c.Wished().Tools
 	r.wg.Go(func() {
 		defer cancel()
@@ -67,7 +75,29 @@ func (r *conversation) probe() {
 			err = all(func() error { return r.c.mind.warmWith(ctx, messages, tools) }, func() error { return r.c.earWarm(ctx) },
 				func() error { return r.c.mouthWarm(ctx) })
 		}
-		r.later(func() { r.probed(err) })
+		r.later(func() { then(err) })
+	})
+}
+
+// hangs is how long a probe gets no answer before it may be one that was lost in a server which is well by now.
+const hangs = 30 * time.Second
+
+// hurry is for a person who waits: the next probe is made at once. Where one has been waiting for long, a second is made beside it, once a
+// turn: it is not given up for that, since some servers give up loading a model with the request that wanted it.
+func (r *conversation) hurry(t turn.ID) {
+	c := &r.chain
+	c.Hurry(t)
+	if c.probing == nil || c.beside != nil || c.besides == t || time.Since(c.Last) < hangs {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, hangs)
+	c.beside, c.besides = cancel, t
+	r.try(ctx, cancel, func(err error) {
+		c.beside = nil
+		if err == nil && c.probing != nil {
+			c.well = true
+			c.probing()
+		}
 	})
 }
 
@@ -142,7 +172,13 @@ func (r *conversation) probed(err error) {
 	c := &r.chain
 	c.probing = nil
 	again := c.again
-	c.again = false
+	if c.well {
+		err = nil
+	}
+	c.again, c.well = false, false
+	if c.beside != nil {
+		c.beside()
+	}
 	if err != nil && again {
 		return // step begins the next
 	}

@@ -1,8 +1,11 @@
 package cascade
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,6 +37,53 @@ func TestColdStartOfAMinute(t *testing.T) {
 		w.nth(turn.SessionReady{}, 2)
 		if d := w.done(2); d.Turn != "t-2" || d.Status != turn.ResponseCompleted {
 			t.Errorf("%+v\n%s", d, w.story())
+		}
+	})
+}
+
+// A server that hung, and has forgotten the request that it hung with, is well: a press finds that out, however long the request is still
+// waited for. Who presses all the time asks no more than once in a while; and without a press it is the limit of the request.
+func TestAPressFindsAServerThatHungWell(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		press       time.Duration // after the beginning; 0: nobody does
+		ready, most time.Duration
+	}{
+		{"a press", time.Minute, time.Minute, 62 * time.Second},
+		{"nobody", 0, 3 * time.Minute, 3*time.Minute + 10*time.Second},
+		{"too early to tell", 20 * time.Second, 3 * time.Minute, 3*time.Minute + 10*time.Second},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			began := sync.OnceValue(time.Now) // of virtual time: when it is asked first
+			within(t, cascadetest.Script{Models: []string{"m"}, Before: func(_ http.ResponseWriter, r *http.Request, stage string) bool {
+				if stage == cascadetest.Chat && time.Since(began()) < 40*time.Second {
+					<-r.Context().Done()
+					return true
+				}
+				return false
+			}}, nil, func(w *world) {
+				if row.press > 0 {
+					time.Sleep(row.press)
+					w.press("t-1")
+				}
+				if at := w.first(turn.SessionReady{}).(turn.SessionReady).At; at < row.ready || at > row.most {
+					t.Errorf("ready after %v; want %v to %v", at, row.ready, row.most)
+				}
+				if row.press > 0 {
+					if d := w.done(1); d.Turn != "t-1" || d.Status != turn.ResponseCompleted {
+						t.Errorf("%+v", d)
+					}
+				}
+			})
+		})
+	}
+	within(t, cascadetest.Script{Models: []string{"m"}, Chat: says(cascadetest.Reply{Hang: true})}, nil, func(w *world) {
+		for i := range 170 {
+			w.c.Do(turn.ClearInput{Turn: turn.ID(fmt.Sprintf("t-%d", i))})
+			time.Sleep(time.Second) // virtual
+		}
+		if n := len(w.chain.Requests(cascadetest.Chat)); n < 3 || n > 6 {
+			t.Errorf("%d requests in 170 s of presses; want one, and one more each half minute", n)
 		}
 	})
 }
