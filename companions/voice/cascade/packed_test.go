@@ -197,4 +197,6 @@ func TestCompressedSpeechThatDoesNotEnd(t *testing.T) {
 
 type forever struct{}
 
-func (forever) Next() ([]int16, error) { return cascadetest.Sound(1, kit.Rate), nil }
+var second = cascadetest.Sound(1, kit.Rate)
+
+func (forever) Next() ([]int16, error) { return second, nil }
