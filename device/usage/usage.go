@@ -87,7 +87,8 @@ func (c *Counter) Report() (control.UsageReport, error) {
 	}
 	u := c.meters[0].Usage()
 	return control.UsageReport{
-		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, HearCost: u.All.HearCost, SpeakCost: u.All.SpeakCost, Responses: u.All.Responses, Votes: u.All.Votes,
+		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, HearCost: u.All.HearCost, SpeakCost: u.All.SpeakCost,
+		Responses: u.All.Responses, Votes: u.All.Votes,
 		HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
 		CeilingTokens: c.limits.Ceiling, CeilingCost: c.limits.CeilingCost, Refusing: u.Refusing, Until: u.Until,
 	}, nil

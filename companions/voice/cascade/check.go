@@ -113,7 +113,8 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 		switch w.secret.from {
 		case ownKey:
 		case "":
-			cause, do = "the voice's key goes to the host of voice.url alone", "put the key of "+w.url.Host+" into a file of mode 0600, and name it: "+w.secret.unset
+			cause = "the voice's key goes to the host of voice.url alone"
+			do = "put the key of " + w.url.Host + " into a file of mode 0600, and name it: " + w.secret.unset
 		default:
 			do = "put a valid key of " + w.url.Host + " where this one comes from: " + w.secret.from + "; it is read again by itself"
 		}
@@ -268,7 +269,8 @@ func (e examiner) speak(ctx context.Context) {
 		return
 	}
 	if at.profile.Vendor {
-		e.out.OK("speak", "%s, model %s, voice %s: it answers in %d ms; nothing was asked; %s", at.target, at.model, at.voice, l.took.Milliseconds(), at.keyed())
+		e.out.OK("speak", "%s, model %s, voice %s: it answers in %d ms; nothing was asked; %s", at.target, at.model, at.voice, l.took.Milliseconds(),
+			at.keyed())
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, stageLimit, &slow{"speech", stageLimit, false})

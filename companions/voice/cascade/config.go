@@ -171,7 +171,8 @@ func plan(s voice.Settings) ([]voice.Part, error) {
 // Configure is the chain of one companion that the configuration names.
 func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	cfg = Config{
-		Key: s.Key, EarKey: s.HearKey, MouthKey: s.SpeakKey, Hold: s.Hold, Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
+		Key: s.Key, EarKey: s.HearKey, MouthKey: s.SpeakKey, Hold: s.Hold,
+		Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
 		Instructions: c.Instructions,
 		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut, TranscriptionMinute: s.PriceHear, SpokenLetters: s.PriceSpeak},
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},

@@ -69,7 +69,7 @@ func FuzzPacked(f *testing.F) {
 		}
 		var ends [2]string
 		for i, from := range []io.Reader{bytes.NewReader(b), iotest.HalfReader(bytes.NewReader(b))} {
-			n, err := 0, error(nil)
+			n := 0
 			s, err := newSound(from, "audio/mpeg", kit.Rate, decoded)
 			for pulls := 0; err == nil; pulls++ {
 				var pcm []int16
