@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -8,9 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io/fs"
 	"log/slog"
-	"mime"
 	"net"
 	"net/http"
 	"path"
@@ -47,34 +46,11 @@ type Box struct {
 // Server serves the page.
 type Server struct {
 	o     Options
-	page  map[string]asset
 	again time.Duration // after which what is wrong is looked at again: troubleAgain, but in tests
 }
 
-// asset is a file of the page.
-type asset struct {
-	data string
-	kind string // as Content-Type has it
-	tag  string // another one, other data
-}
-
 // New makes a server; nothing is opened before Run.
-func New(o Options) *Server {
-	s := &Server{o: o, page: map[string]asset{}, again: troubleAgain}
-	err := fs.WalkDir(files, "page", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		data, err := files.ReadFile(name)
-		sum := sha256.Sum256(data)
-		s.page["/"+path.Base(name)] = asset{string(data), mime.TypeByExtension(path.Ext(name)), `"` + hex.EncodeToString(sum[:8]) + `"`}
-		return err
-	})
-	if err != nil {
-		panic(err) //nolint:forbidigo // they are in the program
-	}
-	return s
-}
+func New(o Options) *Server { return &Server{o: o, again: troubleAgain} }
 
 // How often it is looked at whether the page is as it was wished: a certificate that was renewed counts without a restart, and so does one
 // that was mended, or a port that is free again. Our choice.
@@ -145,11 +121,7 @@ func (s *Server) look() time.Duration {
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.index)
-	for name, a := range s.page {
-		if name != "/index.html" {
-			mux.HandleFunc("GET "+name, func(w http.ResponseWriter, r *http.Request) { a.serve(w, r) })
-		}
-	}
+	mux.HandleFunc("GET /{file}", file)
 	mux.HandleFunc("GET /clips.json", s.clips)
 	mux.HandleFunc("GET /events", s.events)
 	mux.HandleFunc("GET /talk", s.talk)
@@ -159,12 +131,25 @@ func (s *Server) mux() http.Handler {
 	return mux
 }
 
-// serve answers with it, or that it is the same as before.
-func (a asset) serve(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", a.kind)
-	w.Header().Set("ETag", a.tag)
+// kinds are those of the page's files, as Content-Type has them. The machine's own table is not read for that: it is long, and not the same
+// everywhere.
+var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
+	".txt": "text/plain; charset=utf-8"}
+
+// file answers with a file of the page, or that it is the same as before. Nothing of them is in memory while nobody asks.
+func file(w http.ResponseWriter, r *http.Request) {
+	name := r.PathValue("file")
+	kind := kinds[path.Ext(name)]
+	data, err := files.ReadFile("page/" + name)
+	if err != nil || kind == "" {
+		http.NotFound(w, r)
+		return
+	}
+	sum := sha256.Sum256(data)
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("ETag", `"`+hex.EncodeToString(sum[:8])+`"`)
 	w.Header().Set("Cache-Control", "no-cache") // it is asked for, and mostly the same
-	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(a.data))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
 }
 
 // index is the page, for whoever asks.
@@ -181,7 +166,11 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	if lang == "" {
 		lang = string(language.English)
 	}
-	text := s.page["/index.html"].data
+	data, err := files.ReadFile("page/index.html")
+	if err != nil {
+		panic(err) //nolint:forbidigo // it is in the program
+	}
+	text := string(data)
 	for name, value := range map[string]string{"token": v.Token, "rights": string(v.Rights), "talk": string(talk), "lang": lang} {
 		text = strings.Replace(text, meta(name, ""), meta(name, value), 1)
 	}
