@@ -182,7 +182,10 @@ func (a *answers) without(card companions.Card, parts []string, why string) {
 	} else {
 		a.conds.Clear(unheard)
 	}
-	if len(rest) > 0 {
+	if slices.ContainsFunc(rest, func(p string) bool { return strings.HasPrefix(p, "voice.") }) { // a stage of a chain
+		a.conds.Set(bent, fmt.Sprintf("%s does without %s: %s", card.Name, strings.Join(rest, ", "), why),
+			"mend it (see: conch doctor); it is looked at again by itself")
+	} else if len(rest) > 0 {
 		a.conds.Set(bent, fmt.Sprintf("the server refuses a part of %s's session, which does without: %s (%s)", card.Name, strings.Join(rest, ", "), why),
 			"look at voice.name, voice.model and voice.dialect (conch check)")
 	} else {

@@ -291,3 +291,8 @@ func (e examiner) local(part, name string, err error, began time.Time) {
 	}
 	e.out.OK(part, "%s, on this machine, in %d ms", name, time.Since(began).Milliseconds())
 }
+
+// readable is an error as people read it.
+func readable(err error) string {
+	return fitToPrint(strings.ReplaceAll(err.Error(), "cascade: ", ""))
+}

@@ -23,6 +23,8 @@ type Client struct {
 	mouth mouth
 	here  mouth // of this machine, where the other one cannot; nil: there is none
 	heres ear
+	deaf  standin // for the ear
+	mute  standin // for the mouth
 
 	running atomic.Bool
 }
@@ -61,21 +63,22 @@ func (c *Client) build() {
 		return ways[name]
 	}
 	c.mind = newMind(way(cfg.chat, "", voice.Secret{}), func() string { return *c.model.Load() }, cfg.first(), idleLimit)
+	c.deaf.setting, c.mute.setting = settingHear, settingSpeak
 	if cfg.ear.url == nil {
 		c.ear = newEarHere(cfg.ear, cfg.Language)
 	} else {
 		c.ear = newEar(way(cfg.ear, "hear", cfg.EarKey), cfg.EarModel, cfg.Language, cfg.first())
-		if t, ok := installed(hearing); ok && (cfg.Language == "" || cfg.Language == "en") { // it hears English alone
-			c.heres = newEarHere(t, cfg.Language)
-		}
+	}
+	if t, ok := installed(hearing, cfg.ear.program); ok && (cfg.Language == "" || cfg.Language == "en") { // it hears English alone
+		c.heres = newEarHere(t, cfg.Language)
 	}
 	if cfg.mouth.url == nil {
 		c.mouth = newMouthHere(cfg.mouth, cfg.Voice, cfg.Language)
 	} else {
 		c.mouth = newMouth(way(cfg.mouth, "speak", cfg.MouthKey), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit, cfg.Decode)
-		if t, ok := installed(speaking); ok {
-			c.here = newMouthHere(t, t.voice(openAIVoices[0]), cfg.Language)
-		}
+	}
+	if t, ok := installed(speaking, cfg.mouth.program); ok {
+		c.here = newMouthHere(t, t.voice(openAIVoices[0]), cfg.Language)
 	}
 }
 

@@ -146,8 +146,8 @@ func plan(s voice.Settings) ([]voice.Part, error) {
 	}
 	by := func(t target, stage, model, otherwise string, own voice.Secret) string {
 		switch {
-		case t.url == nil && t.there() != nil:
-			return t.program + " on this machine, which is not installed"
+		case t.url == nil && t.there("") != nil:
+			return t.program + " on this machine, which is " + t.there("").lack
 		case t.url == nil:
 			return t.program + " on this machine"
 		case model == "":
@@ -235,16 +235,16 @@ func (cfg *Config) stage(key, text, address string, known []string, can func(*Pr
 	if text != "" {
 		return t, fmt.Errorf("cascade: voice.%s = %q: %s does not do that", key, text, t.profile.Name)
 	}
-	if here, ok := installed(known); ok {
+	if here, ok := installed(known, ""); ok {
 		return here, nil
 	}
 	return t, fmt.Errorf("cascade: voice.%s is empty, and %s does not do that: name a server or a program (%v)", key, t.profile.Name, known)
 }
 
-// installed is the first of these programs that needs no model and is there.
-func installed(known []string) (target, bool) {
+// installed is the first of these programs that needs no model and is there, but for the one that is there already.
+func installed(known []string, but string) (target, bool) {
 	for _, name := range known {
-		if t := (target{program: name}); !needsModel(name) && t.there() == nil {
+		if t := (target{program: name}); !needsModel(name) && name != filepath.Base(but) && t.there("") == nil {
 			return t, true
 		}
 	}

@@ -39,7 +39,8 @@ const (
 	logHeard    = "cascade.heard"
 	logAnswer   = "cascade.answer" // one line an answer: how long each stage took
 	logAgain    = "cascade.again"
-	logLocal    = "cascade.local" // a program of this machine took a stage over
+	logLocal    = "cascade.local"  // a program of this machine took a stage over
+	logMended   = "cascade.mended" // and the stage does it again
 	logFailed   = "response.failed"
 	logCeiling  = "usage.ceiling"
 	logOverflow = "orders.overflow"

@@ -2,8 +2,8 @@ package cascade
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -41,9 +41,12 @@ func (e *earHere) hear(ctx context.Context, pcm []int16, names string) (string, 
 	if e.sphinx != nil {
 		h, err := e.sphinx.Hear(ctx, pcm, namesOf(names))
 		if err == nil && !h.Words {
-			err = errors.New("pocketsphinx is not installed")
+			err = &missing{settingHear, e.program, "not installed"}
 		}
 		return h.Text, err
+	}
+	if err := e.found(settingHear); err != nil {
+		return "", err
 	}
 	path, err := e.find()
 	if err != nil {
@@ -58,7 +61,7 @@ func (e *earHere) hear(ctx context.Context, pcm []int16, names string) (string, 
 	}
 	out, err := e.run.Run(ctx, kit.WAV(kit.Resample(pcm, kit.Rate, heardRate), heardRate), nil, path, args...)
 	if err != nil {
-		return "", fmt.Errorf("cascade: hear: %w", err)
+		return "", fmt.Errorf("cascade: hear: %s: %w", e.program, failing(ctx, err))
 	}
 	return transcript(strings.Join(strings.Fields(string(out)), " ")), nil
 }
@@ -72,16 +75,52 @@ func namesOf(prompt string) []string {
 	return strings.Split(list, ", ")
 }
 
-func (e *earHere) ready(context.Context) error { return e.there() }
-func (e *earHere) warm(context.Context) error  { return e.there() }
+func (e *earHere) ready(context.Context) error { return e.found(settingHear) }
+func (e *earHere) warm(context.Context) error  { return e.found(settingHear) }
 func (e *earHere) cold(time.Time) bool         { return false }
 
-// there says that a program is installed.
-func (t target) there() error {
+// missing is a program that is not on this machine, or without its model: nobody mends that but a person.
+type missing struct {
+	setting, program string
+	lack             string // not installed
+}
+
+func (m *missing) Error() string             { return fmt.Sprintf("%s = %q is %s", m.setting, m.program, m.lack) }
+func (m *missing) Words() (turn.Words, bool) { return turn.WordsServerError, false }
+
+// Settings that name a stage.
+const (
+	settingHear  = "voice.hear"
+	settingSpeak = "voice.speak"
+)
+
+// there says that a program, and its model where it needs one, are on this machine; nil: they are.
+func (t target) there(setting string) *missing {
 	if _, err := t.find(); err != nil {
-		return &unusable{turn.WordsServerError, err.Error()}
+		return &missing{setting, t.program, "not installed"}
+	}
+	if needsModel(filepath.Base(t.program)) {
+		if f, err := os.Stat(t.model); err != nil || f.IsDir() {
+			return &missing{setting, t.program + " " + t.model, "without the file of its model"}
+		}
 	}
 	return nil
+}
+
+// found is the same, as an error.
+func (t target) found(setting string) error {
+	if m := t.there(setting); m != nil {
+		return m
+	}
+	return nil
+}
+
+// failing is what a program that was run ended with: no network has anything to do with it.
+func failing(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	return &unusable{turn.WordsServerError, err.Error()}
 }
 
 // mouthHere is a synthesizer of this machine.
@@ -96,6 +135,9 @@ func newMouthHere(t target, voice, language string) *mouthHere {
 }
 
 func (m *mouthHere) say(ctx context.Context, text string, on func([]int16) bool) error {
+	if err := m.found(settingSpeak); err != nil {
+		return err
+	}
 	path, err := m.find()
 	if err != nil {
 		return err
@@ -117,7 +159,7 @@ func (m *mouthHere) say(ctx context.Context, text string, on func([]int16) bool)
 	}
 	out, err := m.run.Run(ctx, []byte(legible(text)+"\n"), nil, path, args...)
 	if err != nil {
-		return fmt.Errorf("cascade: speak: %w", err)
+		return fmt.Errorf("cascade: speak: %s: %w", m.program, failing(ctx, err))
 	}
 	pcm, rate, err := kit.ParseWAV(out)
 	switch {
@@ -159,6 +201,10 @@ func legible(text string) string {
 	}, text))
 }
 
-func (m *mouthHere) ready(context.Context) error { return m.there() }
-func (m *mouthHere) warm(context.Context) error  { return m.there() }
+func (m *mouthHere) ready(context.Context) error { return m.found(settingSpeak) }
 func (m *mouthHere) cold(time.Time) bool         { return false }
+
+// warm has it say one short word that nobody hears: whether it can is seen by that alone.
+func (m *mouthHere) warm(ctx context.Context) error {
+	return m.say(ctx, "Hm.", func([]int16) bool { return true })
+}

@@ -112,6 +112,11 @@ func TestProgramsAreAskedAsTheirPagesSay(t *testing.T) {
 	if err := os.WriteFile(wav, kit.WAV(cascadetest.Sound(1, 22050), 22050), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	for _, model := range []string{"en.onnx", "ggml.bin"} {
+		if err := os.WriteFile(filepath.Join(dir, model), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, script := range map[string]string{
 		"piper":       "#!/bin/sh\n[ \"$*\" = \"--model " + dir + "/en.onnx --output_file -\" ] || exit 3\nread line\n[ -n \"$line\" ] || exit 4\nexec cat " + wav + "\n",
 		"whisper-cli": "#!/bin/sh\n[ \"$*\" = \"-m " + dir + "/ggml.bin -f - -nt -np -l en\" ] || exit 3\nhead -c 4 | grep -q RIFF || exit 4\ncat >/dev/null\necho; echo ' What time is it?'\n",

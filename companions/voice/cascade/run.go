@@ -28,6 +28,7 @@ type conversation struct {
 
 	alarm   time.Time
 	chain   chain // whether there is anybody to ask
+	mending mending
 	history kit.History
 	keeper  *kit.Keeper
 	uttered []*utterance // latest last
@@ -130,6 +131,7 @@ func (r *conversation) step() {
 		r.nudge()
 	}
 	r.probe()
+	r.mend()
 	r.advance()
 }
 
@@ -138,6 +140,8 @@ func (r *conversation) take(o turn.Order) {
 	if r.chain.state != chainUp && turn.TurnOf(o) != "" {
 		r.chain.told.TellOwed()
 		r.hurry(turn.TurnOf(o))
+	} else if turn.TurnOf(o) != "" {
+		r.hurryMend(turn.TurnOf(o))
 	}
 	switch o := o.(type) {
 	case turn.ClearInput:
@@ -286,6 +290,9 @@ func (r *conversation) listen(u *utterance) {
 
 // hear asks, again where that makes sense, and a program of this machine where it does not.
 func (r *conversation) hear(ctx context.Context, u *utterance, names string) (text string, err error) {
+	if why := r.c.deaf.why(); why != nil && r.c.heres != nil {
+		return r.c.heres.hear(ctx, u.pcm, names)
+	}
 	for try := 0; ; try++ {
 		text, err = r.c.ear.hear(ctx, u.pcm, names)
 		if r.cfg.ear.url != nil && bought(err) {
@@ -303,14 +310,22 @@ func (r *conversation) hear(ctx context.Context, u *utterance, names string) (te
 			return "", ctx.Err()
 		}
 	}
-	if say, _ := kit.WordsOf(err, time.Now()); r.c.heres == nil || say != turn.WordsOffline && say != turn.WordsElsewhere {
+	return r.hearHere(ctx, u, names, err)
+}
+
+// hearHere has this machine write an utterance down, where the ear cannot because of err.
+func (r *conversation) hearHere(ctx context.Context, u *utterance, names string, err error) (string, error) {
+	if r.c.heres == nil {
 		return "", err
 	}
-	r.log.Warn(logLocal, "turn", u.turn, "stage", "hear", "by", r.c.heres.String(), "err", err)
-	if text, local := r.c.heres.hear(ctx, u.pcm, names); local == nil && text != "" {
-		return text, nil
+	text, local := r.c.heres.hear(ctx, u.pcm, names)
+	if local != nil || text == "" && r.c.deaf.why() == nil {
+		return "", err
 	}
-	return "", err
+	if r.c.without(&r.c.deaf, err, r.c.byEar()) == nil {
+		r.later(r.tellOut)
+	}
+	return text, nil
 }
 
 // pause waits; false: ctx has ended.
@@ -336,7 +351,7 @@ func (r *conversation) heard(u *utterance, text string, err error) {
 		return
 	}
 	u.pcm = nil
-	r.log.Info(logHeard, "turn", u.turn, "by", r.c.ear.String(), "ms", u.took.Milliseconds(), "letters", len(text))
+	r.log.Info(logHeard, "turn", u.turn, "by", r.by().String(), "ms", u.took.Milliseconds(), "letters", len(text))
 	if text == "" { // nobody spoke
 		r.refuseInput(u.turn)
 		return
@@ -345,6 +360,14 @@ func (r *conversation) heard(u *utterance, text string, err error) {
 	r.history.Replace(u.item, text)
 	r.history.Trim()
 	r.out.Post(turn.Transcribed{At: r.out.Now(), Turn: u.turn, Text: text})
+}
+
+// by is who hears now.
+func (r *conversation) by() ear {
+	if r.c.deaf.why() != nil && r.c.heres != nil {
+		return r.c.heres
+	}
+	return r.c.ear
 }
 
 // deaf is for an utterance that nobody could write down.

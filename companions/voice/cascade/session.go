@@ -105,6 +105,7 @@ func (r *conversation) hurry(t turn.ID) {
 func (r *conversation) nudge() {
 	c := &r.chain
 	c.Anew(time.Now())
+	r.mending.Anew(time.Now())
 	if c.probing != nil {
 		c.again = true
 		c.probing()
@@ -131,27 +132,7 @@ func (c *Client) look(ctx context.Context) error {
 		}
 		c.learn(l)
 		return nil
-	}, func() error { return c.without(c.ear.ready(ctx), c.heres != nil) }, func() error { return c.without(c.mouth.ready(ctx), c.here != nil) })
-}
-
-// without: a stage that this machine can do itself keeps nobody from asking, as long as nobody has to mend anything.
-func (c *Client) without(err error, here bool) error {
-	if err == nil || !here {
-		return err
-	}
-	if say, fatal := kit.WordsOf(err, c.cfg.Wall()); !fatal && (say == turn.WordsOffline || say == turn.WordsElsewhere) {
-		c.cfg.Log.Warn(logLocal, "err", err)
-		return nil
-	}
-	return err
-}
-
-func (c *Client) earWarm(ctx context.Context) error {
-	return c.without(c.ear.warm(ctx), c.heres != nil)
-}
-
-func (c *Client) mouthWarm(ctx context.Context) error {
-	return c.without(c.mouth.warm(ctx), c.here != nil)
+	}, func() error { return c.without(&c.deaf, c.ear.ready(ctx), c.byEar()) }, func() error { return c.without(&c.mute, c.mouth.ready(ctx), c.byMouth()) })
 }
 
 // learn takes from a list of models what nobody has configured.
@@ -185,11 +166,9 @@ func (r *conversation) probed(err error) {
 	if err == nil {
 		c.state, c.failing, c.failed = chainUp, "", 0
 		c.Lasted(time.Hour)
-		parts, why := r.c.mind.lacks()
-		if r.cfg.Omitted != nil {
-			r.cfg.Omitted(parts, why)
-		}
+		parts, _ := r.c.mind.lacks()
 		r.log.Info(logReady, "model", r.c.mind.model(), "profile", r.c.mind.traits().Name, "without", parts)
+		r.tellOut()
 		c.told.Ready()
 		return
 	}
@@ -248,7 +227,7 @@ func (r *conversation) waits(err error, say turn.Words) bool {
 // warm has stages that may have been forgotten made ready while a person speaks.
 func (r *conversation) warm() {
 	now := time.Now()
-	mind, ear, mouth := r.c.mind.cold(now), r.c.ear.cold(now), r.c.mouth.cold(now)
+	mind, ear, mouth := r.c.mind.cold(now), r.c.deaf.why() == nil && r.c.ear.cold(now), r.c.mute.why() == nil && r.c.mouth.cold(now)
 	if r.chain.state != chainUp || r.chain.warming || !mind && !ear && !mouth {
 		return
 	}

@@ -156,33 +156,45 @@ func (r *conversation) fetch(ctx context.Context, a *answer, c *clip) {
 		c.poke()
 		return !endless && ctx.Err() == nil
 	}
-	var err error
-	for try := 0; ; try++ {
-		err = r.c.mouth.say(ctx, c.text, on)
-		if r.cfg.mouth.url != nil && (bought(err) || c.total > 0) {
-			r.c.usage.Count(a.turn, r.cfg.Prices.Speaking(utf8.RuneCountInString(c.text)))
-		}
-		if err == nil || ctx.Err() != nil || c.total > 0 {
-			break
-		}
-		wait, ok := again(err, try)
-		if !ok {
-			break
-		}
-		r.log.Info(logAgain, "turn", a.turn, "stage", "speech", "err", err, "in", wait)
-		if !pause(ctx, wait) {
-			break
-		}
+	err := r.c.mute.why()
+	if err == nil || r.c.here == nil {
+		err = r.say(ctx, a, c, on)
 	}
 	if endless {
 		err = &unusable{turn.WordsServerError, "speech that does not end"}
 	}
 	if err != nil && ctx.Err() == nil && c.total == 0 && r.c.here != nil {
-		r.log.Warn(logLocal, "turn", a.turn, "stage", "speech", "by", r.c.here.String(), "err", err)
+		if r.c.mute.why() == nil && r.c.without(&r.c.mute, err, r.c.byMouth()) == nil {
+			r.later(r.tellOut)
+		}
 		err = r.c.here.say(ctx, c.text, on)
 	}
 	c.mu.Lock()
 	c.done, c.err = true, err
 	c.mu.Unlock()
 	c.poke()
+}
+
+// say asks the mouth for a piece.
+func (r *conversation) say(ctx context.Context, a *answer, c *clip, on func([]int16) bool) error {
+	for try := 0; ; try++ {
+		err := r.c.mouth.say(ctx, c.text, on)
+		c.mu.Lock()
+		some := c.total > 0
+		c.mu.Unlock()
+		if r.cfg.mouth.url != nil && (bought(err) || some) {
+			r.c.usage.Count(a.turn, r.cfg.Prices.Speaking(utf8.RuneCountInString(c.text)))
+		}
+		if err == nil || ctx.Err() != nil || some {
+			return err
+		}
+		wait, ok := again(err, try)
+		if !ok {
+			return err
+		}
+		r.log.Info(logAgain, "turn", a.turn, "stage", "speech", "err", err, "in", wait)
+		if !pause(ctx, wait) {
+			return err
+		}
+	}
 }

@@ -99,7 +99,7 @@ func within(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *vo
 	})
 }
 
-func start(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *voice.Companion, *Config)) *world {
+func start(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *voice.Companion, *Config), here ...func(*Client)) *world {
 	t.Helper()
 	w := &world{t: t, chain: cascadetest.New(s), cut: map[turn.ID]bool{}, began: time.Now()}
 	l := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
@@ -140,6 +140,9 @@ func start(t *testing.T, s cascadetest.Script, change func(*voice.Settings, *voi
 		t.Fatal(err)
 	}
 	w.c.here, w.c.heres = nil, nil // what is installed on this machine is no part of the test
+	for _, have := range here {
+		have(w.c)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	ran := make(chan struct{})
 	go func() {

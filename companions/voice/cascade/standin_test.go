@@ -1,0 +1,110 @@
+package cascade
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"conch/companions/voice"
+	"conch/companions/voice/cascadetest"
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
+)
+
+// able is a program of this machine that hears and speaks, and counts how often.
+type able struct {
+	stage
+	heard, said atomic.Int32
+}
+
+func (p *able) String() string { return "flite" }
+
+func (p *able) hear(context.Context, []int16, string) (string, error) {
+	p.heard.Add(1)
+	return "heard here", nil
+}
+
+func (p *able) say(_ context.Context, _ string, on func([]int16) bool) error {
+	p.said.Add(1)
+	on(cascadetest.Sound(1, kit.Rate))
+	return nil
+}
+
+// A stage that is bad from the beginning, of which this machine can do the work: the voice is ready all the same, what is wrong is told, and
+// the stage does it again once it is mended, without a restart.
+func TestAStageThatIsBadFromTheStartIsDoneHere(t *testing.T) {
+	aac := "\xff\xf1\x50\x80" + strings.Repeat("\x00", 200)
+	for _, row := range []struct {
+		name   string
+		bad    cascadetest.Script
+		change func(*voice.Settings, *voice.Companion, *Config)
+		told   string // "": nothing that mends it is played
+		ear    bool
+		never  bool
+	}{
+		{name: "speech as AAC", bad: cascadetest.Script{Say: with(200, "audio/aac", aac)}, told: "voice.speak (done by flite of this machine)|AAC"},
+		{name: "speech refused", bad: cascadetest.Script{Say: with(401, "application/json", `{"error":"no"}`)}, told: "voice.speak|status 401"},
+		{name: "speech that hangs", bad: cascadetest.Script{Say: says(cascadetest.Reply{Hang: true})}, told: "voice.speak|nothing of speech"},
+		{name: "hearing refused", bad: cascadetest.Script{Hear: with(401, "application/json", `{"error":"no"}`)}, told: "voice.hear|status 401", ear: true},
+		{name: "hearing that is garbage", bad: cascadetest.Script{Hear: with(200, "application/json", `{"text": "hel`)}, told: "voice.hear|cannot be read", ear: true},
+		{name: "hearing that hangs", bad: cascadetest.Script{Hear: says(cascadetest.Reply{Hang: true})}, told: "voice.hear|nothing of a transcript", ear: true},
+		{name: "a program that is not there", change: own("", "speak", "piper /nowhere/en.onnx"), told: "voice.speak|\"piper\" is not installed", never: true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				var parts, whys []string
+				row.bad.Models = []string{"m"}
+				here := &able{}
+				w := start(t, row.bad, func(s *voice.Settings, c *voice.Companion, cfg *Config) {
+					c.Refused = func(p []string, why string) {
+						mu.Lock()
+						defer mu.Unlock()
+						parts, whys = append(parts, strings.Join(p, ",")), append(whys, why)
+					}
+					if row.change != nil {
+						row.change(s, c, cfg)
+					}
+				}, func(c *Client) { c.here, c.heres = here, here })
+				defer w.end()
+				if e := w.first(turn.SessionReady{}).(turn.SessionReady); e.At > 10*time.Second {
+					t.Errorf("ready after %v", e.At)
+				}
+				w.answer("t-1", "Hello there.")
+				if row.ear != (here.heard.Load() > 0) || row.ear == (here.said.Load() > 0) {
+					t.Errorf("this machine heard %d times, and spoke %d times", here.heard.Load(), here.said.Load())
+				}
+				part, why, _ := strings.Cut(row.told, "|")
+				mu.Lock()
+				if n := len(parts); n == 0 || !strings.HasPrefix(parts[n-1], part) || !strings.Contains(whys[n-1], why) {
+					t.Errorf("told %q, %q; want %q", parts, whys, row.told)
+				}
+				mu.Unlock()
+				if row.never {
+					return
+				}
+				w.chain.Be(cascadetest.Script{Models: []string{"m"}})
+				w.c.Do(turn.ClearInput{Turn: "t-2"}) // a press has it looked at
+				time.Sleep(4 * time.Minute)          // virtual; without one it is half a minute, or the limit of a request that hangs
+				before := here.heard.Load() + here.said.Load()
+				w.answer("t-3", "Hello there.")
+				if n := here.heard.Load() + here.said.Load() - before; n > 0 {
+					t.Errorf("what is mended is still done by this machine, %d times", n)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if p := parts[len(parts)-1]; p != "" {
+					t.Errorf("told at the end that it goes without %q", p)
+				}
+				if lost := w.lost(); slices.ContainsFunc(lost, func(turn.Words) bool { return true }) {
+					t.Errorf("sessions lost: %q", lost)
+				}
+			})
+		})
+	}
+}
