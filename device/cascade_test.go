@@ -210,3 +210,39 @@ func TestAChainThatFailsIsTold(t *testing.T) {
 		})
 	}
 }
+
+// A question that was spoken while the chain is slow is kept, and asked when the chain is warm; one that was typed is told, and over. Whoever
+// looks at the device is told that it is slow, and of no network.
+func TestAChainThatIsSlowKeepsWhatWasSaid(t *testing.T) {
+	t.Parallel()
+	b, chain := chainBox(t, cascadetest.Script{Models: []string{"m"}}, func(c *config.Config) {
+		awake(c)
+		c.Turn.Commit, c.Turn.Reconnect = 3*time.Second, time.Second
+	})
+	slow := cascadetest.Script{Models: []string{"m"}, Chat: func(cascadetest.Request) cascadetest.Reply { return cascadetest.Reply{Hang: true} }}
+	chain.Be(slow)
+	r := b.say(500 * time.Millisecond)
+	b.failed(r, turn.Expired, turn.WordsNoAnswer)
+	if c := b.heard(turn.WordsKept, r.Ended+4*time.Second); c < 0.8 {
+		t.Errorf("it is not said that the question is kept (likeness %.2f)", c)
+	}
+	if !b.holds(condition.VoiceLost) {
+		t.Error("no condition says that the voice is lost")
+	}
+	for _, c := range b.conds.List() {
+		if c.Code == condition.VoiceLost && (!strings.Contains(c.Do, "turn.commit_s") || !strings.Contains(c.Text, "nothing of an answer")) {
+			t.Errorf("%+v", c)
+		}
+	}
+	n := len(b.turnsEnded())
+	b.asked.Add(1) // nobody presses for it
+	chain.Be(cascadetest.Script{Models: []string{"m"}})
+	b.until("well again", func() bool { b.nudge(); return !b.holds(condition.VoiceLost) })
+	b.until("the end of the kept question", func() bool { return len(b.turnsEnded()) > n })
+	b.quiet()
+	if r := b.turnsEnded()[n]; r.Source != turn.SourceInject.String() {
+		t.Errorf("it began with %q", r.Source)
+	} else {
+		b.answered(r)
+	}
+}

@@ -164,7 +164,14 @@ func (a *answers) lost(code condition.Code, whose string, e *turn.SessionLost) {
 		a.conds.Clear(code)
 		return
 	}
-	a.conds.Set(code, "no session with "+a.called()+whose+": "+wordsText(e.Say), provider.Remedy(e.Say))
+	text, do := wordsText(e.Say), provider.Remedy(e.Say)
+	switch {
+	case e.Do != "":
+		text, do = e.Why, e.Do
+	case e.Why != "":
+		text += " (" + e.Why + ")"
+	}
+	a.conds.Set(code, "no session with "+a.called()+whose+": "+text, do)
 }
 
 // without sets or clears the conditions that a companion's session has to do without something that the server refused: the

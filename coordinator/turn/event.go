@@ -302,11 +302,13 @@ type CallGone struct {
 type SessionReady struct{ At time.Duration }
 
 // SessionLost: the voice lost its connection. Fatal says that trying again will not help until a person does
-// something (refused key); Say is what to tell them. Of an answer that was live, ResponseDone still comes.
+// something (refused key); Say is what to tell them. Of an answer that was live, ResponseDone still comes. Why and Do are for whoever looks
+// at the device: what is wrong, and what to do, where the voice knows it better than Say does; empty: it does not.
 type SessionLost struct {
-	At    time.Duration
-	Fatal bool
-	Say   Words
+	At      time.Duration
+	Fatal   bool
+	Say     Words
+	Why, Do string
 }
 
 // DeadlinePassed: the time given by Machine.Wake has come. At Night people sleep: nothing is to talk by itself later.

@@ -112,6 +112,10 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 		part = "key"
 		switch w.secret.from {
 		case ownKey:
+			var bare *keyless
+			if errors.As(err, &bare) {
+				cause, do = "it wants a key, and there is none", bare.do()
+			}
 		case "":
 			cause = "the voice's key goes to the host of voice.url alone"
 			do = "put the key of " + w.url.Host + " into a file of mode 0600, and name it: " + w.secret.unset
@@ -120,6 +124,9 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 		}
 	}
 	var late *slow
+	if own := remedy(err, say); own != "" && !errors.As(err, &late) && say != turn.WordsKeyRefused {
+		do = own
+	}
 	if errors.As(err, &late) && !fatal {
 		e.out.Warn(part, text, "the server loads its model first, or it hangs",
 			"wait, and look again: conch doctor; raise turn.commit_s if it is always as slow")

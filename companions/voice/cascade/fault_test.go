@@ -198,3 +198,45 @@ func TestTheKeyStaysWhereItBelongs(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What is wrong, and what to do about it, is told as it is: nobody is sent to look at the network because a model loads, a program is not
+// there, or there is no key.
+func TestWhatIsToldNamesTheCause(t *testing.T) {
+	keyed := cascadetest.Script{Models: []string{"m"}, Key: "another"}
+	bare := func(s *voice.Settings, _ *voice.Companion, _ *Config) { s.Key = func() string { return "" } }
+	for _, row := range []struct {
+		name    string
+		script  cascadetest.Script
+		change  func(*voice.Settings, *voice.Companion, *Config)
+		later   bool // it is well at first
+		say     turn.Words
+		why, do string
+	}{
+		{name: "twenty seconds to the first word", script: cascadetest.Script{Chat: says(cascadetest.Reply{Wait: 20 * time.Second})}, later: true,
+			say: turn.WordsNoAnswer, why: "nothing of an answer within 6s", do: "turn.commit_s"},
+		{name: "comments for fifteen seconds", script: cascadetest.Script{Chat: says(cascadetest.Reply{Status: 200, Type: "text/event-stream",
+			Body: strings.Repeat(": keep-alive\n\n", 100), Over: 15 * time.Second})}, later: true,
+			say: turn.WordsNoAnswer, why: "nothing of an answer within 6s", do: "turn.commit_s"},
+		{name: "a program that is not there", script: cascadetest.Script{Models: []string{"m"}}, change: own("", "speak", "piper /nowhere/en.onnx"),
+			say: turn.WordsServerError, why: "\"piper\" is not installed", do: "install it, or set voice.speak"},
+		{name: "no key for the voice", script: keyed, change: bare, say: turn.WordsKeyRefused, why: "wants a key, and there is none", do: "sudo conch key"},
+		{name: "a wrong key", script: keyed, say: turn.WordsKeyRefused, why: "status 401"},
+		{name: "no key for who hears", script: cascadetest.Script{Models: []string{"m"}, Hear: with(401, "application/json", `{"error":"no"}`)},
+			change: own("", "hear", "http://ear.lan:8001"), say: turn.WordsKeyRefused, why: "ear.lan:8001", do: "voice.hear_key_file"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			within(t, row.script, row.change, func(w *world) {
+				if row.later {
+					w.chain.Be(cascadetest.Script{Models: []string{"m"}})
+					w.first(turn.SessionReady{})
+					w.chain.Be(row.script)
+					w.press("t-1")
+				}
+				e := w.first(turn.SessionLost{}).(turn.SessionLost)
+				if e.Say != row.say || !strings.Contains(e.Why, row.why) || !strings.Contains(e.Do, row.do) || row.do == "" && e.Do != "" {
+					t.Errorf("%+v; want %q, %q, %q", e, row.say, row.why, row.do)
+				}
+			})
+		})
+	}
+}

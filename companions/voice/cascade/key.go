@@ -2,6 +2,7 @@ package cascade
 
 import (
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 )
 
 // key is what a server is asked with, and where people find it.
@@ -43,6 +44,33 @@ func (k key) String() string {
 		return "no key goes there; " + k.unset + " would hold it"
 	}
 	return "its key is " + k.from
+}
+
+// keyless is the refusal of a server that wants a key, where it was given none.
+type keyless struct {
+	*kit.RefusalError
+	host   string
+	secret key
+}
+
+func (k *keyless) Unwrap() error { return k.RefusalError }
+func (k *keyless) Error() string {
+	why := "it wants a key, and there is none"
+	if k.secret.from != "" && k.secret.from != ownKey {
+		why = "it wants a key, and " + k.secret.from + " cannot be read or is empty"
+	}
+	return why + ": " + k.RefusalError.Error()
+}
+
+// do is how to give it one.
+func (k *keyless) do() string {
+	switch k.secret.from {
+	case ownKey:
+		return "give " + k.host + " its key: sudo conch key; it is read again by itself"
+	case "":
+		return "put the key of " + k.host + " into a file of mode 0600, and name it: " + k.secret.unset
+	}
+	return "put the key of " + k.host + " where it is looked for, mode 0600: " + k.secret.from + "; it is read again by itself"
 }
 
 // planned says which it will be, whether it can be read here or not.

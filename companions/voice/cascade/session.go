@@ -179,7 +179,28 @@ func (r *conversation) probed(err error) {
 func (r *conversation) lostBy(err error) turn.SessionLost {
 	l := turn.SessionLost{At: r.out.Now()}
 	l.Say, l.Fatal = kit.WordsOf(err, r.cfg.Wall())
+	l.Why, l.Do = readable(err), remedy(err, l.Say)
 	return l
+}
+
+// remedy is what to do about an error, where it shows more than the words do; "": it does not.
+func remedy(err error, say turn.Words) string {
+	var (
+		late *slow
+		gone *missing
+		bare *keyless
+	)
+	switch {
+	case say == turn.WordsNoAnswer && errors.As(err, &late):
+		return "wait: the server is slow, or loads its model; if it is always as slow, raise turn.commit_s (see: conch doctor)"
+	case say == turn.WordsNoAnswer:
+		return "look at the server: its answers break off, or have nothing in them (see: conch doctor); it is tried again by itself"
+	case say == turn.WordsServerError && errors.As(err, &gone):
+		return "install it, or set " + gone.setting + " to another (see: conch doctor); it is looked for again by itself"
+	case say == turn.WordsKeyRefused && errors.As(err, &bare):
+		return bare.do()
+	}
+	return ""
 }
 
 // lose gives the chain up until a probe finds it well.

@@ -219,6 +219,9 @@ func (w *web) list(ctx context.Context) (l listed, err error) {
 // failed says at which server, and of what, an error is; of a key that is refused, which.
 func (w *web) failed(of string, err error) error {
 	var no *kit.RefusalError
+	if errors.As(err, &no) && no.Status == http.StatusUnauthorized && w.key() == "" {
+		return fmt.Errorf("cascade: %s: %s: %w", w.url.Host, of, &keyless{no, w.url.Host, w.secret})
+	}
 	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
 		return fmt.Errorf("cascade: %s: %s: %w (%v)", w.url.Host, of, err, w.secret)
 	}
