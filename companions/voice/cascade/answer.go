@@ -293,7 +293,9 @@ func (r *conversation) answered(a *answer, e ended, err error) {
 	t := &a.times
 	r.log.Info(logAnswer, "turn", a.turn, "words_ms", t.words.Milliseconds(), "speech_ms", t.asked.Milliseconds(), "sound_ms", t.sound.Milliseconds(),
 		"pieces", pieces, "calls", a.calls, "ended", e.why)
-	if say != "" {
+	if say == turn.WordsNoAnswer {
+		r.log.Warn(logFailed, "turn", a.turn, "response", a.id, "err", "an answer in which there is nothing to say", "bytes", e.bytes, "say", say)
+	} else if say != "" {
 		r.log.Warn(logFailed, "turn", a.turn, "response", a.id, "say", say)
 	}
 	r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: a.turn, Response: a.id, Status: status, Say: say})

@@ -42,8 +42,38 @@ func newMind(w *web, model func() string, first, idle time.Duration) *mind {
 	return m
 }
 
-// doneKey is where a request has room to note that its stream has announced its end, which go-openai does not tell.
-type doneKey struct{}
+// notesKey is where a request has room for what its stream shows, and go-openai does not tell.
+type notesKey struct{}
+
+// notes are of one stream.
+type notes struct {
+	done atomic.Bool // it has announced its end
+	odd  atomic.Bool // there was a line that is none of a stream's
+	some bool        // one line at least was an answer's
+}
+
+var errNoAnswer = &unusable{turn.WordsServerError, "an answer that cannot be read: nothing of it is one of chat"}
+
+// read is a line of a stream; ok: it can be understood. An error that stands in it is one.
+func (n *notes) read(line []byte, key string) (c chunk, ok bool, err error) {
+	if json.Unmarshal(line, &c) != nil {
+		n.odd.Store(true)
+		return c, false, nil
+	}
+	if len(c.Error) > 0 && string(c.Error) != "null" {
+		kind, code, text := kit.ReadFault(line)
+		return c, false, &kit.RefusalError{Kind: kind, Code: code, Text: kit.Redact(text, key)}
+	}
+	if len(c.Choices) == 0 && c.Usage == nil {
+		n.odd.Store(true)
+	} else {
+		n.some = true
+	}
+	return c, true, nil
+}
+
+// none says that a stream that has ended was something else than an answer.
+func (n *notes) none() bool { return !n.some && n.odd.Load() }
 
 // signed gives each request the key of the moment, and makes a stream of an answer that is none.
 type signed struct{ *web }
@@ -56,11 +86,11 @@ func (s signed) Do(q *http.Request) (*http.Response, error) {
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind != "application/json" {
-		done, _ := q.Context().Value(doneKey{}).(*atomic.Bool)
-		if done == nil {
-			done = &atomic.Bool{}
+		n, _ := q.Context().Value(notesKey{}).(*notes)
+		if n == nil {
+			n = &notes{}
 		}
-		resp.Body = newLines(resp.Body, done)
+		resp.Body = newLines(resp.Body, n)
 		return resp, nil
 	}
 	defer resp.Body.Close() // a server that does not stream: the whole answer, as a stream of one
@@ -136,8 +166,8 @@ const (
 func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said)) (e ended, err error) {
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
-	var done atomic.Bool
-	stream, err := m.open(context.WithValue(ctx, doneKey{}, &done), m.request(messages, tools))
+	var n notes
+	stream, err := m.open(context.WithValue(ctx, notesKey{}, &n), m.request(messages, tools))
 	if err != nil {
 		return e, m.failed("chat", reason(ctx, err))
 	}
@@ -156,13 +186,12 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 			return e, m.failed("chat", reason(ctx, err))
 		}
 		p.progress()
-		var c chunk
-		if json.Unmarshal(line, &c) != nil {
-			continue // a line nobody understands is no answer, and no end of one
+		c, ok, err := n.read(line, m.key())
+		if err != nil {
+			return e, m.failed("chat", err)
 		}
-		if len(c.Error) > 0 && string(c.Error) != "null" {
-			kind, code, text := kit.ReadFault(line)
-			return e, m.failed("chat", &kit.RefusalError{Kind: kind, Code: code, Text: kit.Redact(text, m.key())})
+		if !ok {
+			continue // a line nobody understands is no answer, and no end of one
 		}
 		if u := c.Usage; u != nil {
 			e.in, e.out, e.cached = max(0, u.In), max(0, u.Out), max(0, u.Detail.Cached)
@@ -189,7 +218,10 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		}
 		e.why = cmp.Or(x.Finish, e.why)
 	}
-	if e.why == "" && done.Load() && e.bytes > 0 { // some announce the end, and no reason for it
+	if n.none() {
+		return e, m.failed("chat", errNoAnswer)
+	}
+	if e.why == "" && n.done.Load() && e.bytes > 0 { // some announce the end, and no reason for it
 		e.why = "stop"
 	}
 	if e.why == "" && len(calls.of) == 0 {
@@ -386,13 +418,20 @@ func (m *mind) warmWith(ctx context.Context, messages []openai.ChatCompletionMes
 	if q.MaxTokens = 1; needsOther(q.Model) { //nolint:staticcheck // its successor is unknown to many servers
 		q.MaxTokens, q.MaxCompletionTokens = 0, 1 //nolint:staticcheck // as above
 	}
-	s, err := m.open(ctx, q)
+	var n notes
+	s, err := m.open(context.WithValue(ctx, notesKey{}, &n), q)
 	if err != nil {
 		return m.failed("chat", reason(ctx, err))
 	}
 	defer s.Close()
 	for err == nil {
-		_, err = s.RecvRaw()
+		var line []byte
+		if line, err = s.RecvRaw(); err == nil {
+			_, _, err = n.read(line, m.key())
+		}
+	}
+	if errors.Is(err, io.EOF) && n.none() {
+		err = errNoAnswer
 	}
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -2,6 +2,7 @@ package cascade
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -82,6 +83,12 @@ func TestBadInputEndsInWords(t *testing.T) {
 		{"a web page, hearing", cascadetest.Script{Hear: with(502, "text/html", page)}, turn.WordsServerError, true},
 		{"not JSON, hearing", cascadetest.Script{Hear: with(200, "application/json", `{"text": "hel`)}, turn.WordsServerError, true},
 		{"nothing at all, chat", cascadetest.Script{Chat: with(200, "text/event-stream", "\n")}, turn.WordsNoAnswer, true},
+		{"a sentence that is no stream, chat", cascadetest.Script{Chat: with(200, "text/plain", "hello there I am not json")}, turn.WordsServerError, true},
+		{"an object of nothing, chat", cascadetest.Script{Chat: with(200, "application/json", "{}")}, turn.WordsServerError, true},
+		{"a stream of broken JSON, chat", cascadetest.Script{Chat: with(200, "text/event-stream",
+			"data: {\"choices\":[{\"delta\":{\"content\":\"Hi there. \n\ndata: [DONE]\n\n")}, turn.WordsServerError, true},
+		{"an error in a stream, chat", cascadetest.Script{Chat: with(200, "text/event-stream",
+			"data: {\"error\":{\"message\":\"CUDA out of memory\"}}\n\n")}, turn.WordsServerError, true},
 		{"a rate that cannot be, in the header", cascadetest.Script{Say: always(cascadetest.Reply{Format: "wav", Claims: 96001})}, turn.WordsServerError, true},
 		{"a rate of nothing", cascadetest.Script{Say: always(cascadetest.Reply{Format: "wav", Claims: 1})}, turn.WordsServerError, true},
 		{"sound without a header", cascadetest.Script{Say: always(cascadetest.Reply{Format: "pcm"})}, turn.WordsServerError, true},
@@ -238,5 +245,23 @@ func TestWhatIsToldNamesTheCause(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An answer in which there is nothing to say is told as that, and the log says what came.
+func TestAnAnswerOfNothingIsInTheLog(t *testing.T) {
+	for _, text := range []string{"", "<think>I never close this thought.", "  ", "😀🎉"} {
+		var log strings.Builder
+		in(t, cascadetest.Script{Models: []string{"m"}, Chat: says(cascadetest.Reply{Text: text})}, func(_ *voice.Settings, c *voice.Companion, _ *Config) {
+			c.Log = slog.New(slog.NewTextHandler(&log, nil))
+		}, func(w *world) {
+			w.press("t-1")
+			if d := w.done(1); d.Say != turn.WordsNoAnswer {
+				t.Errorf("%q: %+v", text, d)
+			}
+		})
+		if !strings.Contains(log.String(), "level=WARN msg=response.failed") || !strings.Contains(log.String(), "nothing to say") {
+			t.Errorf("%q: the log has\n%s", text, &log)
+		}
 	}
 }

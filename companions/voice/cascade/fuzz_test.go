@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -99,8 +98,8 @@ func FuzzLines(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var done atomic.Bool
-		out, err := io.ReadAll(newLines(io.NopCloser(iotest.OneByteReader(bytes.NewReader(b))), &done))
+		var n notes
+		out, err := io.ReadAll(newLines(io.NopCloser(iotest.OneByteReader(bytes.NewReader(b))), &n))
 		if err != nil {
 			t.Fatal(err)
 		}

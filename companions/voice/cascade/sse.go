@@ -5,25 +5,25 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"sync/atomic"
+	"slices"
 )
 
 // lines stands between a server's stream and go-openai, which drops an error that is not quite the one it knows, and takes a stream that
 // says nothing for one that has ended. Lines that are no data are left out; an error becomes a chunk that has one; the end that a stream
-// announces is noted.
+// announces is noted, and that there was a line that belongs to no stream.
 type lines struct {
 	io.Closer
 	from *bufio.Reader
 	rest []byte
-	done *atomic.Bool // [DONE] has come
+	*notes
 }
 
 const mostLine = 1 << 20
 
 var errLine = errors.New("a line without end")
 
-func newLines(body io.ReadCloser, done *atomic.Bool) *lines {
-	return &lines{Closer: body, from: bufio.NewReaderSize(body, 16<<10), done: done}
+func newLines(body io.ReadCloser, n *notes) *lines {
+	return &lines{Closer: body, from: bufio.NewReaderSize(body, 16<<10), notes: n}
 }
 
 func (l *lines) Read(p []byte) (int, error) {
@@ -60,6 +60,11 @@ func (l *lines) next() error {
 	}
 	switch {
 	case !ok, len(data) == 0:
+		if text := bytes.TrimSpace(line); !ok && len(text) > 0 && !slices.ContainsFunc([]string{":", "event:", "id:", "retry:"}, func(field string) bool {
+			return bytes.HasPrefix(text, []byte(field))
+		}) {
+			l.odd.Store(true)
+		}
 		return nil
 	case string(data) == "[DONE]":
 		l.done.Store(true)
@@ -69,6 +74,7 @@ func (l *lines) next() error {
 			data = []byte("{}")
 		}
 	default:
+		l.odd.Store(true)
 		return nil
 	}
 	l.rest = append(append([]byte("data: "), data...), '\n', '\n')
