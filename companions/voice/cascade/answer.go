@@ -192,12 +192,12 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 		}
 		a.say(a.cut.write(text))
 	}
-	for try := 0; ; try++ {
+	for try := (tries{}); ; {
 		e, err = r.c.mind.answer(ctx, messages, tools, began, on)
 		if err == nil || ctx.Err() != nil || some {
 			break
 		}
-		wait, ok := again(err, try)
+		wait, ok := try.again(err)
 		if !ok {
 			break
 		}

@@ -265,3 +265,50 @@ func TestAnAnswerOfNothingIsInTheLog(t *testing.T) {
 		}
 	}
 }
+
+// A server that is busy is waited for no longer than five seconds, however often it asks for three; and who wants an hour is looked at when
+// a person asks, at most every half minute.
+func TestABusyServerIsWaitedForNoLongerThanIsSaid(t *testing.T) {
+	for _, row := range []struct {
+		after string
+		most  time.Duration
+		asked int
+	}{
+		{"", 5 * time.Second, 6},
+		{"3", 5 * time.Second, 2},
+		{"3600", time.Second, 1},
+	} {
+		busy := cascadetest.Script{Models: []string{"m"}, Before: func(w http.ResponseWriter, _ *http.Request, stage string) bool {
+			if stage == cascadetest.Chat {
+				w.Header().Set("Retry-After", row.after)
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+			return stage == cascadetest.Chat
+		}}
+		in(t, cascadetest.Script{Models: []string{"m"}}, nil, func(w *world) {
+			w.chain.Be(busy)
+			began, n := w.Now(), len(w.chain.Requests(cascadetest.Chat))
+			w.press("t-1")
+			e := w.first(turn.ResponseRefused{}).(turn.ResponseRefused)
+			if took := e.At - began; e.Say != turn.WordsQuota || took > row.most {
+				t.Errorf("Retry-After %s: %q after %v; want quota within %v", row.after, e.Say, took, row.most)
+			}
+			if k := len(w.chain.Requests(cascadetest.Chat)) - n; k != row.asked {
+				t.Errorf("Retry-After %s: asked %d times; want %d", row.after, k, row.asked)
+			}
+			if row.after != "3600" {
+				return
+			}
+			for i := range 50 { // somebody presses every two seconds
+				w.c.Do(turn.ClearInput{Turn: turn.ID("t-w" + strings.Repeat("i", i))})
+				time.Sleep(2 * time.Second) // virtual
+			}
+			if k := len(w.chain.Requests(cascadetest.Chat)) - n - row.asked; k < 2 || k > 4 {
+				t.Errorf("looked at %d times in 100 s of presses; want one each half minute", k)
+			}
+			w.chain.Be(cascadetest.Script{Models: []string{"m"}})
+			time.Sleep(30 * time.Second) // virtual
+			w.answer("t-2", "Hello there.")
+		})
+	}
+}

@@ -293,7 +293,7 @@ func (r *conversation) hear(ctx context.Context, u *utterance, names string) (te
 	if why := r.c.deaf.why(); why != nil && r.c.heres != nil {
 		return r.c.heres.hear(ctx, u.pcm, names)
 	}
-	for try := 0; ; try++ {
+	for try := (tries{}); ; {
 		text, err = r.c.ear.hear(ctx, u.pcm, names)
 		if r.cfg.ear.url != nil && bought(err) {
 			r.c.usage.Count(u.turn, r.cfg.Prices.Hearing(float64(len(u.pcm))/kit.Rate))
@@ -301,7 +301,7 @@ func (r *conversation) hear(ctx context.Context, u *utterance, names string) (te
 		if err == nil || ctx.Err() != nil {
 			return text, err
 		}
-		wait, ok := again(err, try)
+		wait, ok := try.again(err)
 		if !ok {
 			break
 		}

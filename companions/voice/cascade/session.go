@@ -87,6 +87,9 @@ const hangs = 30 * time.Second
 func (r *conversation) hurry(t turn.ID) {
 	c := &r.chain
 	c.Hurry(t)
+	if kit.Waits(c.failing) {
+		c.Insist(time.Now())
+	}
 	if c.probing == nil || c.beside != nil || c.besides == t || time.Since(c.Last) < hangs {
 		return
 	}

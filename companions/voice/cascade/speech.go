@@ -177,7 +177,7 @@ func (r *conversation) fetch(ctx context.Context, a *answer, c *clip) {
 
 // say asks the mouth for a piece.
 func (r *conversation) say(ctx context.Context, a *answer, c *clip, on func([]int16) bool) error {
-	for try := 0; ; try++ {
+	for try := (tries{}); ; {
 		err := r.c.mouth.say(ctx, c.text, on)
 		c.mu.Lock()
 		some := c.total > 0
@@ -188,7 +188,7 @@ func (r *conversation) say(ctx context.Context, a *answer, c *clip, on func([]in
 		if err == nil || ctx.Err() != nil || some {
 			return err
 		}
-		wait, ok := again(err, try)
+		wait, ok := try.again(err)
 		if !ok {
 			return err
 		}

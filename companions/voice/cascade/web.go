@@ -305,7 +305,23 @@ func bought(err error) bool {
 	return say != turn.WordsOffline && say != turn.WordsNotTrusted && say != turn.WordsClockWrong
 }
 
-// again says whether a request that failed is worth another attempt, and after how long.
+// tries are the attempts at one request so far, and how long was waited between them.
+type tries struct {
+	n      int
+	waited time.Duration
+}
+
+// again says whether a request that failed is worth another attempt, and after how long, and counts that.
+func (t *tries) again(err error) (wait time.Duration, ok bool) {
+	if wait, ok = again(err, t.n); !ok || t.waited+wait > mostWaited {
+		return 0, false
+	}
+	t.n++
+	t.waited += wait
+	return wait, true
+}
+
+// again is the same of the attempt of that number, from 0.
 func again(err error, try int) (wait time.Duration, ok bool) {
 	var no *kit.RefusalError
 	var late *slow
@@ -333,4 +349,7 @@ func again(err error, try int) (wait time.Duration, ok bool) {
 // waits are between attempts, as long as nothing of an answer was heard; what a server wants longer than maxAfter is an answer.
 var waits = [...]time.Duration{150 * time.Millisecond, 300 * time.Millisecond, 600 * time.Millisecond, 1200 * time.Millisecond, 2400 * time.Millisecond}
 
-const maxAfter = 3 * time.Second
+const (
+	maxAfter   = 3 * time.Second
+	mostWaited = 5 * time.Second // for one request, all together
+)

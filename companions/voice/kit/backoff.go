@@ -19,7 +19,7 @@ const (
 //
 //	an attempt failed         150 ms later, doubled each time up to 5 s, half of it by chance
 //	by a refusal              30 s later; a person who mends it need not wait for them: slow
-//	the server says when      not before that, whatever else happens
+//	the server says when      not before that, whatever else happens but Insist
 //	a turn has begun          at once, once a turn, but for 150 ms since the last attempt and a refusal
 //	the world has changed     at once, and from the beginning
 //	a session that lasted     the next failure is the first again
@@ -29,6 +29,7 @@ type Backoff struct {
 	attempt   int
 	Last      time.Time // one began
 	notBefore time.Time // the server wants none earlier
+	failed    time.Time // the last one did
 	hurried   turn.ID   // the turn for which one was made at once
 }
 
@@ -36,6 +37,7 @@ type Backoff struct {
 func (b *Backoff) Fail(now time.Time, slow bool, chance func(time.Duration) time.Duration) {
 	wait := min(BackoffMin<<min(b.attempt, 10), BackoffMax)
 	b.attempt++
+	b.failed = now
 	if b.Slow = slow; slow {
 		wait = BackoffRefused
 	}
@@ -58,6 +60,14 @@ func (b *Backoff) Hurry(t turn.ID) {
 	b.hurried, b.attempt = t, 0
 	if soon := latest(b.Last.Add(BackoffMin), b.notBefore); soon.Before(b.At) {
 		b.At = soon
+	}
+}
+
+// Insist tries at once for a person who asks, whatever the server wanted, if the last failure is as long ago as the wait after a refusal: who
+// says an hour may be well in a minute, and a person may have paid.
+func (b *Backoff) Insist(now time.Time) {
+	if now.Sub(latest(b.failed, b.Last)) >= BackoffRefused && now.Before(b.At) {
+		b.At = now
 	}
 }
 
