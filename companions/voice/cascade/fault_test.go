@@ -227,6 +227,8 @@ func TestWhatIsToldNamesTheCause(t *testing.T) {
 		{name: "a program that is not there", script: cascadetest.Script{Models: []string{"m"}}, change: own("", "speak", "piper /nowhere/en.onnx"),
 			say: turn.WordsServerError, why: "\"piper\" is not installed", do: "install it, or set voice.speak"},
 		{name: "no key for the voice", script: keyed, change: bare, say: turn.WordsKeyRefused, why: "wants a key, and there is none", do: "sudo conch key"},
+		{name: "a web page, and all is well", script: cascadetest.Script{Models: []string{"m"}, Chat: with(200, "text/html", "<html>hello</html>")},
+			say: turn.WordsElsewhere, why: "a web page in place of an answer (status 200)"},
 		{name: "a wrong key", script: keyed, say: turn.WordsKeyRefused, why: "status 401"},
 		{name: "no key for who hears", script: cascadetest.Script{Models: []string{"m"}, Hear: with(401, "application/json", `{"error":"no"}`)},
 			change: own("", "hear", "http://ear.lan:8001"), say: turn.WordsKeyRefused, why: "ear.lan:8001", do: "voice.hear_key_file"},

@@ -113,9 +113,7 @@ func (w *web) judge(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, mostFault)) // what came of it
 	no := kit.ReadRefusal(resp, text)
 	no.Text = kit.Redact(no.Text, w.key())
-	if no.Page = no.Page || kind == "text/html"; no.Page && no.Status < 300 {
-		no.Status = http.StatusMisdirectedRequest // it says that all is well, and is somebody else
-	}
+	no.Page = no.Page || kind == "text/html"
 	return no
 }
 

@@ -30,6 +30,8 @@ type RefusalError struct {
 
 func (r *RefusalError) Error() string {
 	switch {
+	case r.Page && r.Status >= 200 && r.Status < 300: // it says that all is well, and is somebody else
+		return fmt.Sprintf("a web page in place of an answer (status %d)", r.Status)
 	case r.Status >= 300 && r.Status < 400:
 		return fmt.Sprintf("the server redirects (status %d): put the final address into URL, a key is not sent elsewhere", r.Status)
 	case r.Status != 0:
