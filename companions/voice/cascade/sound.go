@@ -139,7 +139,10 @@ func (s *bare) header() error {
 			if s.left = size; size == 0 || size >= 0x7ffff000 {
 				s.left = math.MaxInt64
 			}
-			return s.known()
+			if err := s.known(); err != nil || size >= int64(s.rate*s.frame()/10) {
+				return err
+			}
+			return s.doubt(size)
 		default:
 			if size > mostFault {
 				return &unusable{turn.WordsServerError, "a WAV with more beside the sound than sound"}
@@ -150,6 +153,25 @@ func (s *bare) header() error {
 		}
 	}
 }
+
+// doubt is for a length shorter than any word: where sound follows behind it, it was written before the length was known, and what comes is
+// taken. Chunks that follow are none.
+func (s *bare) doubt(size int64) error {
+	size += size % 2
+	got := make([]byte, size+4)
+	n, err := io.ReadFull(s.from, got)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
+	s.from = io.MultiReader(bytes.NewReader(got[:n]), s.from)
+	if n == len(got) && !slices.Contains(trailing, string(got[size:])) {
+		s.left = math.MaxInt64
+	}
+	return nil
+}
+
+// trailing are names of chunks that stand behind the sound of a WAV file.
+var trailing = []string{"LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "junk", "PEAK", "_PMX", "iXML"}
 
 func (s *bare) next() ([]int16, error) {
 	if s.ended {
