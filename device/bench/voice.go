@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,11 +55,12 @@ const (
 )
 
 var (
-	errUnready = errors.New("the voice does not become ready")
+	errUnready = errors.New("the voice does not become ready (see: conch doctor)")
 	errRound   = errors.New("no answer")
 )
 
-// MeasureVoice asks the configured voice a question so often; each answer is ended at its first sound.
+// MeasureVoice asks the configured voice a question so often; each answer is ended at its first sound. Progress is told of each round, and of
+// what keeps the voice from being ready, or what it does without, as soon as that is known.
 func MeasureVoice(ctx context.Context, cfg config.Config, rounds int, progress io.Writer) (report Voice, err error) {
 	kind, _ := provider.Kind(&cfg)
 	settings, err := provider.Settings(&cfg, kind)
@@ -67,7 +69,13 @@ func MeasureVoice(ctx context.Context, cfg config.Config, rounds int, progress i
 	}
 	all, _ := cards.Find(&cfg) // what is wrong with the others is told elsewhere
 	companion := provider.Companion(&cfg, all[0])
+	progress = &shared{to: progress}
 	companion.Log = slog.New(slog.DiscardHandler)
+	companion.Refused = func(parts []string, why string) {
+		if len(parts) > 0 {
+			fmt.Fprintf(progress, "without %s: %s\n", strings.Join(parts, ", "), why)
+		}
+	}
 	settings.Log, settings.CeilingTokens, settings.CeilingCost = companion.Log, 0, 0
 	made, err := kind.New(settings, []voice.Companion{companion})
 	if setting := (voice.SettingError{}); errors.As(err, &setting) {
@@ -85,8 +93,8 @@ func MeasureVoice(ctx context.Context, cfg config.Config, rounds int, progress i
 	v := made.Sessions[0].Voice
 	x := &asker{now: clock(), facts: make(chan heardFact, 4096)}
 	wg.Go(func() { _ = v.Run(ctx, x) })
-	if _, err := x.wait(ctx, readyLimit, func(f heardFact) bool { _, ok := f.event.(turn.SessionReady); return ok }); err != nil {
-		return report, fmt.Errorf("bench voice: %w (see: conch doctor): %w", errUnready, err)
+	if err := x.ready(ctx, readyLimit, progress); err != nil {
+		return report, fmt.Errorf("bench voice: %w: %w", errUnready, err)
 	}
 	question, method := spokenQuestion(ctx)
 	report = Voice{Method: method, Called: made.Called, Rounds: rounds}
@@ -178,6 +186,56 @@ func (l *asker) wait(ctx context.Context, limit time.Duration, is func(heardFact
 			return heardFact{}, ctx.Err()
 		}
 	}
+}
+
+// shared is a writer that several goroutines write to.
+type shared struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (s *shared) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Write(b)
+}
+
+// ready waits for a session. What is in its way is told at once, and ends it where no waiting mends that.
+func (l *asker) ready(ctx context.Context, limit time.Duration, progress io.Writer) error {
+	var lost error
+	before := ""
+	_, err := l.wait(ctx, limit, func(f heardFact) bool {
+		switch e := f.event.(type) {
+		case turn.SessionReady:
+			lost = nil
+			return true
+		case turn.SessionLost:
+			why := cmp.Or(e.Why, string(e.Say))
+			if lost = fmt.Errorf("%w: %s", errRound, why); e.Do != "" {
+				lost = fmt.Errorf("%w: %s: %s", errRound, why, e.Do)
+			}
+			if hopeless(e) {
+				return true
+			}
+			if why != before {
+				fmt.Fprintf(progress, "not ready yet, for %v at most: %s\n", limit, why)
+				before = why
+			}
+		}
+		return false
+	})
+	return cmp.Or(lost, err)
+}
+
+// hopeless says that no waiting mends what keeps a session away: it is no network, nor a server that starts or loads its model.
+func hopeless(e turn.SessionLost) bool {
+	switch e.Say {
+	case turn.WordsOffline, turn.WordsHearOnly, turn.WordsNoAnswer:
+		return e.Fatal
+	case turn.WordsServerError:
+		return e.Fatal || e.Do != "" // a status may be one of a server that starts
+	}
+	return true
 }
 
 // round asks once.

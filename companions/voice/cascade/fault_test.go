@@ -226,6 +226,8 @@ func TestWhatIsToldNamesTheCause(t *testing.T) {
 			say: turn.WordsNoAnswer, why: "nothing of an answer within 6s", do: "turn.commit_s"},
 		{name: "a program that is not there", script: cascadetest.Script{Models: []string{"m"}}, change: own("", "speak", "piper /nowhere/en.onnx"),
 			say: turn.WordsServerError, why: "\"piper\" is not installed", do: "install it, or set voice.speak"},
+		{name: "speech that nobody can play", script: cascadetest.Script{Models: []string{"m"}, Say: with(200, "audio/aac", "\xff\xf1\x50\x80 and so on")},
+			say: turn.WordsServerError, why: "speech: sound as AAC", do: "cannot be used"},
 		{name: "no key for the voice", script: keyed, change: bare, say: turn.WordsKeyRefused, why: "wants a key, and there is none", do: "sudo conch key"},
 		{name: "a web page, and all is well", script: cascadetest.Script{Models: []string{"m"}, Chat: with(200, "text/html", "<html>hello</html>")},
 			say: turn.WordsElsewhere, why: "a web page in place of an answer (status 200)"},

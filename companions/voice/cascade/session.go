@@ -192,6 +192,7 @@ func remedy(err error, say turn.Words) string {
 		late *slow
 		gone *missing
 		bare *keyless
+		bad  *unusable
 	)
 	switch {
 	case say == turn.WordsNoAnswer && errors.As(err, &late):
@@ -200,6 +201,8 @@ func remedy(err error, say turn.Words) string {
 		return "look at the server: its answers break off, or have nothing in them (see: conch doctor); it is tried again by itself"
 	case say == turn.WordsServerError && errors.As(err, &gone):
 		return "install it, or set " + gone.setting + " to another (see: conch doctor); it is looked for again by itself"
+	case say == turn.WordsServerError && errors.As(err, &bad):
+		return "what comes cannot be used: look at that server or program, or name another (see: conch doctor); it is tried again by itself"
 	case say == turn.WordsKeyRefused && errors.As(err, &bare):
 		return bare.do()
 	}
