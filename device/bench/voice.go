@@ -52,6 +52,7 @@ const (
 	askedOf    = "What is the capital of France?"
 	readyLimit = 3 * time.Minute // a server may have to load its models
 	roundLimit = time.Minute
+	quietLimit = 8 * time.Second // nobody waits for longer without a word
 )
 
 var (
@@ -202,6 +203,10 @@ func (s *shared) Write(b []byte) (int, error) {
 
 // ready waits for a session. What is in its way is told at once, and ends it where no waiting mends that.
 func (l *asker) ready(ctx context.Context, limit time.Duration, progress io.Writer) error {
+	patient := time.AfterFunc(quietLimit, func() {
+		fmt.Fprintf(progress, "not ready yet, for %v at most: a server may be loading its model, or hangs (see: conch doctor)\n", limit)
+	})
+	defer patient.Stop()
 	var lost error
 	before := ""
 	_, err := l.wait(ctx, limit, func(f heardFact) bool {

@@ -18,8 +18,9 @@ import (
 type standin struct {
 	setting string // who names the stage: voice.hear
 
-	mu  sync.Mutex
-	err error // why it cannot; nil: it can
+	mu       sync.Mutex
+	err      error // why it cannot; nil: it can
+	answered bool  // since then: whether it can is to be seen
 }
 
 // why it is out; nil: it is not.
@@ -34,13 +35,31 @@ func (s *standin) set(err error) (turned bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	turned = (err == nil) != (s.err == nil)
-	s.err = err
+	s.err, s.answered = err, false
 	return turned
+}
+
+// answers notes that it is there.
+func (s *standin) answers() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answered = true
+}
+
+// gone says that it is out, and does not even answer.
+func (s *standin) gone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil && !s.answered
 }
 
 // without: a stage that this machine can do keeps nobody from asking, whatever is wrong with it.
 func (c *Client) without(s *standin, err error, here fmt.Stringer) error {
-	if err == nil || here == nil || errors.Is(err, context.Canceled) {
+	if err == nil {
+		s.answers()
+		return nil
+	}
+	if here == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if s.set(err) {
@@ -76,20 +95,30 @@ func (c *Client) earWarm(ctx context.Context) error {
 	if c.heres == nil {
 		return c.ear.warm(ctx)
 	}
-	if c.deaf.why() != nil {
-		return nil // this probe found that already, or it is looked at by itself (mend)
-	}
 	limit := c.cfg.first()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, &slow{"a transcript", limit, false})
 	defer cancel()
-	return c.without(&c.deaf, c.ear.warm(ctx), c.byEar())
+	return c.warmed(ctx, &c.deaf, c.ear, c.byEar())
 }
 
 func (c *Client) mouthWarm(ctx context.Context) error {
-	if c.here != nil && c.mute.why() != nil {
-		return nil
+	if c.here == nil {
+		return c.mouth.warm(ctx)
 	}
-	return c.without(&c.mute, c.mouth.warm(ctx), c.byMouth())
+	return c.warmed(ctx, &c.mute, c.mouth, c.byMouth())
+}
+
+// warmed has a stage made ready that this machine can do.
+func (c *Client) warmed(ctx context.Context, s *standin, of stage, here fmt.Stringer) error {
+	if s.gone() {
+		return nil // this probe has just found that
+	}
+	err := of.warm(ctx)
+	if err != nil {
+		return c.without(s, err, here)
+	}
+	c.well(s)
+	return nil
 }
 
 // mending looks at the stages that are out, until they are well. Owned by Run.

@@ -108,3 +108,32 @@ func TestAStageThatIsBadFromTheStartIsDoneHere(t *testing.T) {
 		})
 	}
 }
+
+// A network that was away takes nothing from the servers: the first question after it is heard and answered by them.
+func TestWhatComesBackWithTheNetworkIsUsedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here := &able{}
+		w := start(t, cascadetest.Script{Models: []string{"m"}}, nil, func(c *Client) { c.here, c.heres = here, here })
+		defer w.end()
+		w.first(turn.SessionReady{})
+		down := func(is bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.down = is
+		}
+		down(true)
+		w.client.CloseIdleConnections()
+		w.press("t-1")
+		w.first(turn.SessionLost{})
+		time.Sleep(20 * time.Second) // virtual
+		w.c.Do(turn.CancelResponse{Turn: "t-1"})
+		before := here.heard.Load() + here.said.Load()
+		down(false)
+		w.c.Nudge()
+		w.nth(turn.SessionReady{}, 2)
+		w.answer("t-2", "Hello there.")
+		if n := here.heard.Load() + here.said.Load() - before; n > 0 {
+			t.Errorf("this machine did a part %d times", n)
+		}
+	})
+}
