@@ -55,7 +55,7 @@ func (c checkCmd) Run(e *env) error {
 		fmt.Fprintln(e.err, "conch:", trouble)
 	}
 	if unplanned != nil {
-		fmt.Fprintln(e.err, "conch:", unplanned)
+		fmt.Fprintln(e.err, "conch:", control.Refusal(unplanned))
 	}
 	missing := cfg.MissingFiles()
 	for _, m := range missing {

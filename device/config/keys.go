@@ -166,7 +166,7 @@ func voiceKeys(c *Config) []key {
 // voiceKey is a key of a kind of voice.
 func voiceKey(own map[string]string, of voice.Key) key {
 	value, name := own[of.Name], "voice."+of.Name
-	k := text(name, &value, of.About)
+	k := ported(text(name, &value, of.About))
 	if of.Allowed != nil {
 		k = choice(name, &value, of.About, of.Allowed...)
 	}

@@ -387,6 +387,7 @@ func broker(name string, field *string, about string) key {
 		return s == "" || s == "embedded" || oneLine(s) && len(all) <= maxBrokers &&
 			!slices.ContainsFunc(all, func(s string) bool { return !brokerURL(s) })
 	})
+	k = ported(k)
 	one, several := k.show, list(k, field)
 	several.show = func() string {
 		if strings.Contains(*field, ",") {
@@ -404,8 +405,27 @@ func brokerURL(s string) bool {
 
 // foreignBroker is one that is none of conch's.
 func foreignBroker(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "empty, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…", about,
-		func(s string) bool { return s == "" || brokerURL(s) })
+	return ported(checkedText(name, field, maxLine, "empty, mqtt://HOST:PORT, mqtts://…, ws://… or wss://…", about,
+		func(s string) bool { return s == "" || brokerURL(s) }))
+}
+
+// ported has a key whose value holds addresses, with spaces or commas between, refuse a port that no server can have.
+func ported(k key) key {
+	set := k.set
+	k.set = func(v any) error {
+		s, _ := v.(string)
+		for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' }) {
+			u, err := url.Parse(word)
+			if err != nil || u.Port() == "" || !strings.Contains(word, "://") {
+				continue
+			}
+			if n, err := strconv.Atoi(u.Port()); err != nil || n < 1 || n > 65535 {
+				return refusedError{fmt.Sprintf("there is no port %s; ports are 1 to 65535", clip(u.Port(), 40))}
+			}
+		}
+		return set(v)
+	}
+	return k
 }
 
 // address is where a server of this machine listens.
@@ -431,17 +451,17 @@ func spiBus(name string, field *string, about string) key {
 }
 
 func chatServer(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "empty, http://HOST… or https://HOST…", about, func(s string) bool {
+	return ported(checkedText(name, field, maxLine, "empty, http://HOST… or https://HOST…", about, func(s string) bool {
 		u, err := url.Parse(s)
 		return s == "" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil && u.RawQuery == "" && u.Fragment == ""
-	})
+	}))
 }
 
 func voiceServer(name string, field *string, about string) key {
-	return checkedText(name, field, maxLine, "ws://HOST…, wss://HOST…, http://HOST… or https://HOST…", about, func(s string) bool {
+	return ported(checkedText(name, field, maxLine, "ws://HOST…, wss://HOST…, http://HOST… or https://HOST…", about, func(s string) bool {
 		u, err := url.Parse(s)
 		return err == nil && slices.Contains([]string{"ws", "wss", "http", "https"}, u.Scheme) && u.Host != "" && u.User == nil
-	})
+	}))
 }
 
 func directory(name string, field *string, about string) key {

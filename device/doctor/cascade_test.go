@@ -46,6 +46,9 @@ func TestDoctorLooksAtEachStage(t *testing.T) {
 		{"sound that cannot be", cascadetest.Script{Models: []string{"m"}, Say: func(cascadetest.Request) cascadetest.Reply { return cascadetest.Reply{Claims: 3} }},
 			"", "speak", Bad, "sound of 3 samples a second", "", ""},
 		{"a program that needs a model", cascadetest.Script{Models: []string{"m"}}, "speak = \"piper\"\n", "voice", Bad, "needs the file of a model", "slip", "voice.speak"},
+		{"an address of Realtime", cascadetest.Script{}, "kind = \"cascade\"\nurl = \"ws://pc.lan\"\n", "voice", Bad, `voice.url = "ws://pc.lan": must be http://`,
+			"slip", "conch check"},
+		{"Realtime, and no such address", cascadetest.Script{}, "kind = \"realtime\"\n", "voice", Bad, `must be ws://HOST… or wss://HOST…`, "slip", "conch check"},
 		{"nobody there to hear", cascadetest.Script{Models: []string{"m"}}, "hear = \"http://127.0.0.1:1\"\n", "hear", Bad, "127.0.0.1", "", ""},
 		{"the voice's key", keyed, "", "speak", OK, "key: the voice's (conch key)", "", ""},
 		{"no key", cascadetest.Script{Models: []string{"m"}}, "hear = \"http://localhost:PORT\"\n", "hear", OK, "; no key", "", ""},
@@ -65,7 +68,11 @@ func TestDoctorLooksAtEachStage(t *testing.T) {
 			if strings.Contains(x.toml, "kind") {
 				kind = ""
 			}
-			d := diagnose(t, fmt.Sprintf("[voice]\n%surl = %q\n%s", kind, s.URL, strings.ReplaceAll(x.toml, "PORT", port)), "OPENAI_API_KEY="+key)
+			address := fmt.Sprintf("url = %q\n", s.URL)
+			if strings.Contains(x.toml, "\nurl") {
+				address = ""
+			}
+			d := diagnose(t, fmt.Sprintf("[voice]\n%s%s%s", kind, address, strings.ReplaceAll(x.toml, "PORT", port)), "OPENAI_API_KEY="+key)
 			says(t, d, x.check, x.level, x.text, x.cause, x.do)
 			troubles(t, d)
 			for _, f := range d.Findings {

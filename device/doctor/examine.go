@@ -58,6 +58,9 @@ func voiceOf(cfg *config.Config) (v VoiceSetting) {
 	v.Kind, v.Why = provider.Kind(cfg)
 	settings, unsettled := provider.Settings(cfg, v.Kind) // authorities that cannot be read are told by who looks for them
 	v.Settings, v.KeyTrouble = settings, cfg.KeyTrouble()
+	if err := provider.Fits(cfg, v.Kind); err != nil {
+		v.Misfit = control.Refusal(err)
+	}
 	v.Companion = func() (voice.Companion, error) {
 		cards, _ := cards.Find(cfg) // their problems are a check of their own
 		return provider.Companion(cfg, cards[0]), unsettled

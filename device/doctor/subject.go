@@ -99,6 +99,7 @@ type VoiceSetting struct {
 	Kind voice.Kind
 	Why  string // it is of this kind
 	voice.Settings
+	Misfit     string // why the address and the kind are not of one voice
 	KeyTrouble string // why the key that is there cannot be used
 	KeyHidden  bool   // there may be one, which the caller may not read
 	// Companion is the one whose session is tried; nil: none is.

@@ -19,6 +19,8 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) (out []Finding) {
 	switch {
 	case v.Kind.Local && v.KeyHidden:
 		return unknown("", "whether there is a key", "sudo conch doctor")
+	case v.Misfit != "":
+		return bad("", strings.TrimPrefix(v.Misfit, "config: "), "a slip", "set it so (conch check); conch run does not begin")
 	case !v.Kind.Local && v.KeyTrouble != "":
 		return bad("key", strings.TrimPrefix(v.KeyTrouble, "config: "), "the key that is there cannot be used", "sudo conch key stores it anew")
 	}

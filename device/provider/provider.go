@@ -58,14 +58,31 @@ type Plan struct {
 func Planned(c *config.Config) (p Plan, err error) {
 	kind, why := Kind(c)
 	p = Plan{Kind: kind.Name, Why: why}
-	if kind.Plan == nil {
-		return p, nil
+	if err := Fits(c, kind); err != nil || kind.Plan == nil {
+		return p, err
 	}
 	s, err := Settings(c, kind)
 	if err == nil {
 		p.Parts, err = kind.Plan(s)
 	}
 	return p, err
+}
+
+// Fits says whether the kind that somebody has named speaks with such an address.
+func Fits(c *config.Config, kind voice.Kind) error {
+	address, auto := c.Voice.URL, `; voice.kind = "auto" finds out what is spoken there`
+	switch far := realtimeAddress(address); {
+	case kind.Name == "cascade" && address == config.Default().Voice.URL:
+		return fmt.Errorf(`%w: config: voice.kind = "cascade": voice.url is not set: name the server that thinks, as in voice.url = "http://HOST:11434"`,
+			control.ErrRefused)
+	case kind.Name == "cascade" && far:
+		return fmt.Errorf(`%w: config: voice.url = %q: must be http://HOST… or https://HOST… where voice.kind = "cascade"%s`,
+			control.ErrRefused, address, auto)
+	case kind.Name == "realtime" && !far:
+		return fmt.Errorf(`%w: config: voice.url = %q: must be ws://HOST… or wss://HOST… where voice.kind = "realtime"%s`,
+			control.ErrRefused, address, auto)
+	}
+	return nil
 }
 
 // Chats asks the server of a configuration whether what it speaks is chat, and not Realtime: then it is one stage of a chain.
@@ -85,7 +102,8 @@ func realtimeAddress(address string) bool {
 	return strings.HasPrefix(address, "ws://") || strings.HasPrefix(address, "wss://")
 }
 
-// Settings are what the configuration says to a kind of voice, whoever asks it: the appliance or its doctor.
+// Settings are what the configuration says to a kind of voice, whoever asks it: the appliance or its doctor. They come with their error,
+// for who tells of it.
 func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	v := c.Voice
 	s = voice.Settings{
@@ -96,7 +114,7 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	}
 	s.HearKey.From, s.HearKey.Read = c.StageKey("hear")
 	s.SpeakKey.From, s.SpeakKey.Read = c.StageKey("speak")
-	if !kind.Local {
+	if err = Fits(c, kind); err == nil && !kind.Local {
 		s.Roots, err = Authorities(v.CAFile)
 	}
 	return s, err
