@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -461,6 +462,43 @@ func TestSetupForScripts(t *testing.T) {
 		_, text, code := run(append([]string{"--yes"}, c.args...)...)
 		if code != exitUsage || !strings.Contains(text, c.want) {
 			t.Errorf("%v: status %d, %s", c.args, code, text)
+		}
+	}
+}
+
+// A server that does not answer, or not as one of these does, is written where nobody can be asked: it may come later. The status says so.
+func TestSetupTellsScriptsOfServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	page := func(cascadetest.Request) cascadetest.Reply {
+		return cascadetest.Reply{Type: "text/html", Body: "<html>Sign in</html>"}
+	}
+	server := func(s cascadetest.Script) string {
+		x := httptest.NewServer(cascadetest.New(s))
+		t.Cleanup(x.Close)
+		return x.URL
+	}
+	for name, row := range map[string]struct {
+		url  string
+		code int
+	}{
+		"nobody there":                 {"http://127.0.0.1:1", exitFault},
+		"a web page in place of sound": {server(cascadetest.Script{Models: []string{"m"}, Say: page}), exitFault},
+		"one that answers":             {server(cascadetest.Script{Models: []string{"m"}}), 0},
+	} {
+		p := newPi(t)
+		p.write("state", "inactive\n")
+		cmd := p.setup("--yes", "--json", "--url", row.url, "voice")
+		out, _ := cmd.Output()
+		var step struct{ State, Text, Do string }
+		if err := json.NewDecoder(bytes.NewReader(out)).Decode(&step); err != nil { // the first, of what was asked for and the trial
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		told := step.State == "failed" && strings.HasPrefix(step.Text, "written, but it does not answer: "+row.url) && step.Do != ""
+		if code := cmd.ProcessState.ExitCode(); code != row.code || told != (row.code != 0) {
+			t.Errorf("%s: status %d, %+v", name, code, step)
+		}
+		if got := p.read("conch.toml"); !strings.Contains(got, fmt.Sprintf("url = %q\n", row.url)) {
+			t.Errorf("%s: written is\n%s", name, got)
 		}
 	}
 }

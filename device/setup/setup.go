@@ -108,7 +108,8 @@ type wizard struct {
 	changed bool // the service has something new to take
 	started bool // it was started with that
 	failed  []string
-	boot    bool // the machine has to be rebooted for it
+	doubt   string // what is wrong with a voice that was written all the same
+	boot    bool   // the machine has to be rebooted for it
 }
 
 // step is one of the questions, or the trial at the end.

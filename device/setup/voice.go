@@ -305,14 +305,22 @@ func (w *wizard) setVoice(ctx context.Context, edits []config.Edit, key string) 
 	if _, err := w.set(ctx, edits); err != nil {
 		return err
 	}
-	if w.now.State != Skipped {
-		w.now.Text, _ = w.lookVoice()
-		w.with(w.now.State, "%s", w.now.Text)
+	if w.now.State == Skipped {
+		return nil
 	}
+	text, _ := w.lookVoice()
+	if w.doubt != "" && !w.dry() {
+		do := w.now.Do
+		w.fail(w.lang.Phrase("setup.written_untried", "voice", text, "why", w.doubt), "")
+		w.now.Do = do
+		return nil
+	}
+	w.with(w.now.State, "%s", text)
 	return nil
 }
 
-// tryVoice opens a session as the appliance would; who is refused may try another key, or have it written still.
+// tryVoice opens a session as the appliance would; who is refused may try another key, or have it written still. Where nobody can be asked
+// it is written, as on Enter: a server may come later. But whoever ran this is told.
 func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, other string, err error) {
 	w.say("  %s", w.lang.Phrase("setup.trying"))
 	var worst doctor.Finding
@@ -344,6 +352,9 @@ func (w *wizard) tryVoice(ctx context.Context, cfg config.Config) (ok bool, othe
 	if w.nobody {
 		if worst.Level == doctor.Bad && worst.Check == "key" {
 			return false, "", errors.New(worst.Text + ": " + worst.Cause)
+		}
+		if worst.Level == doctor.Bad {
+			w.doubt = worst.Check + ": " + worst.Text
 		}
 		return true, "", nil
 	}
