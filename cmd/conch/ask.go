@@ -82,6 +82,12 @@ func (c askCmd) ended(e *env, a control.Answer) error {
 	case len(a.Done) > 0 && !c.JSON:
 		fmt.Fprintf(e.out, "%s (done, but the answer was not heard)\n", printable.Text(strings.Join(a.Done, " ")))
 	}
+	if s := a.Summary; a.Text != "" && s.SpeechMS > 0 && s.HeardMS >= s.SpeechMS { // a model that may not say more, say
+		return fmt.Errorf("ask: that was heard, and is not the whole answer: %s", cmp.Or(a.Words, "it broke off ("+s.Reason+")"))
+	} else if a.Text != "" && s.HeardMS > 0 {
+		return fmt.Errorf("ask: that is the answer as far as it came, and it was not heard to its end (%s): %s", s.Reason,
+			cmp.Or(a.Words, "see: conch doctor"))
+	}
 	if a.Text != "" { // without a loudspeaker, say
 		return fmt.Errorf("ask: that is the answer, but it was not heard (%s): %s", a.Summary.Reason, cmp.Or(a.Words, "see: conch doctor"))
 	}

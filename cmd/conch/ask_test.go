@@ -20,6 +20,10 @@ import (
 func TestHowAQuestionEnds(t *testing.T) {
 	done, newer := []string{"The timer for 3 minutes is set."}, "a newer question came"
 	failed := control.Turn{Record: coordinator.Record{Reason: "failed"}}
+	heard := func(ms float64) control.Turn {
+		return control.Turn{Record: coordinator.Record{Reason: "failed", SpeechMS: 2479.9, HeardMS: ms}}
+	}
+	const long = "My answer grew too long."
 	for _, c := range []struct {
 		a        control.Answer
 		out, err string
@@ -30,6 +34,14 @@ func TestHowAQuestionEnds(t *testing.T) {
 		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Text: "It is"}, "It is\n", "ask: not heard to its end: " + newer},
 		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Done: done}, done[0] + " (done, but the answer was not heard: " + newer + ")\n", ""},
 		{control.Answer{Outcome: control.OutcomeFailed, Done: done, Summary: failed}, done[0] + " (done, but the answer was not heard)\n", "ask: failed: no answer came"},
+		{control.Answer{Outcome: control.OutcomeFailed, Text: "It is", Words: long, Summary: heard(2479.9)}, "It is\n",
+			"ask: that was heard, and is not the whole answer: " + long},
+		{control.Answer{Outcome: control.OutcomeFailed, Text: "It is", Summary: heard(2479.9)}, "It is\n",
+			"ask: that was heard, and is not the whole answer: it broke off (failed)"},
+		{control.Answer{Outcome: control.OutcomeFailed, Text: "It is", Words: long, Summary: heard(12)}, "It is\n",
+			"ask: that is the answer as far as it came, and it was not heard to its end (failed): " + long},
+		{control.Answer{Outcome: control.OutcomeFailed, Text: "It is", Words: long, Summary: heard(0)}, "It is\n",
+			"ask: that is the answer, but it was not heard (failed): " + long},
 	} {
 		var out bytes.Buffer
 		err := askCmd{}.tell(&env{out: printable.NewWriter(&out)}, c.a)
