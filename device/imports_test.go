@@ -77,7 +77,7 @@ var imports = map[string][]string{
 	"device/sound":            {"audio", "audio/mixer", "device/condition", "device/config", "device/control", "device/wait", "gpio"},
 	"device/benchtest":        {},
 	"device/benchtest/…":      {"device/benchtest"},
-	"device/doctor":           {"device/mcp", "audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/library", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},
+	"device/doctor":           {"device/web", "device/mcp", "audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/library", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},
 	"device/homeassistant":    {"companions/round", "device/condition", "device/config", "device/control", "device/printable"},
 	"device/house":            {},
 	"device/library":          {"audio/decode", "audio/stretch", "companions/skills"},

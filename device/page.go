@@ -21,8 +21,7 @@ import (
 // The page of this device, and pages that are another microphone, loudspeaker and button of it (device/web/WEB.md 2).
 
 const (
-	webSessions  = "web-sessions"
-	webAuthority = "web" // a directory
+	webSessions = "web-sessions"
 )
 
 // wirePage makes the page.
@@ -35,7 +34,7 @@ func (d *Device) wirePage() {
 		Self: os.Getuid(), Group: web.SocketGroup(d.cfg.State.Runtime),
 	}
 	if dir := d.memory.Dir(); dir != "" {
-		o.AuthorityDir = filepath.Join(dir, webAuthority)
+		o.AuthorityDir = filepath.Join(dir, web.AuthorityDir)
 		o.Load = func() (kept []byte, _ error) {
 			var raw json.RawMessage
 			d.memory.Load(webSessions, &raw, "whoever was let in at the page needs another link")

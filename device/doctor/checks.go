@@ -20,6 +20,8 @@ func Checks() []Check {
 		{Name: "running", Also: []string{"muted", "condition ..."}, Group: Service, About: "the appliance answers; every condition it knows",
 			Look: checkRunning},
 
+		{Name: "page", Group: Service, About: "where the page would listen is free, its certificate and key fit and have not ended, or its authority",
+			Look: checkPage},
 		{Name: "mcp", Group: Service, About: "servers of the Model Context Protocol: state, tools, how quickly they answer",
 			Look: checkServers},
 

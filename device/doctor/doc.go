@@ -25,6 +25,7 @@
 //	service  service      systemd's unit: loaded, enabled, active, restarts, last exit, watchdog [restarts, watchdog, reload]
 //	service  groups       the service's user is in the groups of the devices that are there
 //	service  running      the appliance answers; every condition it knows [muted, condition ...]
+//	service  page         where the page would listen is free, its certificate and key fit and have not ended, or its authority
 //	service  mcp          servers of the Model Context Protocol: state, tools, how quickly they answer
 //	button   gpio         the header's GPIO chip is there, and may be opened
 //	button   board        the HAT that is plugged in is the one that is configured
