@@ -3,6 +3,7 @@ package homeassistant
 import (
 	"cmp"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,7 +85,7 @@ func (v *view) entities(r rules) []entity {
 			more: map[string]any{"evt_typ": []string{eventPress, eventRelease, eventStop}},
 		},
 		{key: "state", platform: "sensor", name: "State", icon: "mdi:account-voice", class: "enum", more: map[string]any{"ops": states}, state: v.state()},
-		{key: keyMicrophone, platform: "switch", name: "Microphone", icon: "mdi:microphone", state: onIf(!v.p.Status.Muted), command: microphone(r)},
+		{key: keyMicrophone, platform: "switch", name: "Microphone", icon: "mdi:microphone", state: onIf(v.hears()), command: microphone(r)},
 		{key: "stop", platform: "button", name: "Stop", icon: "mdi:stop", command: stop},
 		{
 			key: "volume", platform: "number", name: "Volume", icon: "mdi:volume-high", category: "config",
@@ -265,6 +266,11 @@ func (v *view) wrong(least condition.Severity) bool {
 		}
 	}
 	return false
+}
+
+// hears says whether there is a microphone that is live.
+func (v *view) hears() bool {
+	return !v.p.Status.Muted && !slices.ContainsFunc(v.p.Status.Conditions, func(c condition.Condition) bool { return c.Code == condition.SoundMicrophone })
 }
 
 func (v *view) conditions() []condition.Condition {

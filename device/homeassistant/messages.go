@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"conch/device/printable"
 )
@@ -142,8 +145,17 @@ func platforms(all []entity) map[string]string {
 	return m
 }
 
-// plainSlug is s as an entity id has it.
+// latin are letters that are no other letter with a mark, as Home Assistant spells them in ids.
+var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i")
+
+// plainSlug is s as an entity id has it: Latin letters lose their marks (Küche: kuche), others stand as an underscore.
 func plainSlug(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(latin.Replace(strings.ToLower(s))))
 	t := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
 			return r

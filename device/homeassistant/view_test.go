@@ -192,6 +192,39 @@ func TestNoWordsAreTold(t *testing.T) {
 	}
 }
 
+// Entity ids are as Home Assistant makes them of such names.
+func TestPlainSlugs(t *testing.T) {
+	for name, want := range map[string]string{
+		"Kitchen": "kitchen", "Küche": "kuche", "Ku\u0308che": "kuche", "Salle à manger": "salle_a_manger", "Große Stube 2": "grosse_stube_2", "Łódź": "lodz",
+		"Smørbrød": "smorbrod", "厨房": "conch", "Bad 厨房": "bad", "ﬁne": "fine", "": "conch",
+	} {
+		if got := plainSlug(name); got != want {
+			t.Errorf("%q is %q; want %q", name, got, want)
+		}
+	}
+}
+
+// A microphone that is not there is not live.
+func TestMicrophoneIsOffWhereThereIsNone(t *testing.T) {
+	none := []condition.Condition{{Code: condition.SoundMicrophone}}
+	for _, c := range []struct {
+		s    control.Status
+		want string
+	}{
+		{control.Status{}, on},
+		{control.Status{Muted: true}, off},
+		{control.Status{Conditions: none}, off},
+		{control.Status{Muted: true, Conditions: none}, off},
+		{control.Status{Conditions: []condition.Condition{{Code: condition.SoundSpeaker}}}, on},
+	} {
+		for _, e := range (&view{p: control.Picture{Status: c.s}}).entities(rules{}) {
+			if e.key == keyMicrophone && e.state != c.want {
+				t.Errorf("%+v: %s; want %s", c.s, e.state, c.want)
+			}
+		}
+	}
+}
+
 // Two companions whose ids are alike are two.
 func TestSlugs(t *testing.T) {
 	long := strings.Repeat("a", 200)
