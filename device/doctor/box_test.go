@@ -27,6 +27,7 @@ import (
 	"conch/audio/mixer"
 	"conch/companions/voice"
 	"conch/companions/voice/kinds"
+	"conch/device/config"
 	"conch/device/doctor"
 	"conch/gpio"
 )
@@ -164,6 +165,7 @@ func healthy(t *testing.T) *box {
 			Fade: 3 * time.Millisecond, Promise: 30 * time.Millisecond, Priority: 50},
 		Voice: doctor.VoiceSetting{Kind: kinds.Find("realtime"), Settings: voice.Settings{URL: "wss://api.openai.com/v1/realtime",
 			Model: "gpt-realtime-2.1", Transcription: "gpt-transcribe", Key: keyed(key), CeilingTokens: 1_000_000}},
+		Web:      config.Web{Listen: config.DefaultWebListen},
 		StateDir: "/var/lib/conch", Library: "/var/lib/conch/library", RuntimeDir: "/run/conch",
 		Running:  func(context.Context) (doctor.Running, error) { return b.run, nil },
 		Measured: doctor.Measured{When: today.Add(-24 * time.Hour), Card: "RPi Codec Zero", P99: 22.4, Worst: 22.9},

@@ -118,6 +118,12 @@ var serviceBreakages = []breakage{
 		breaks: func(b *box) { b.s.Warnings = []string{"config: turn.tool_s = 90 is longer than turn.next_s"} }},
 	{name: "configuration unreadable for the service", check: "config", level: doctor.Bad, text: "cannot be read by user conch", cause: "mode", do: "sudo chmod 644 /etc/conch/conch.toml",
 		breaks: func(b *box) { b.mode("/etc/conch/conch.toml", 0o600) }},
+	{name: "the page's certificate is another user's", check: "page", level: doctor.Bad, text: "/etc/conch/page.pem cannot be read by user conch", cause: "somebody else",
+		do: "web.cert", breaks: func(b *box) {
+			b.write("/etc/conch/page.pem", "")
+			b.mode("/etc/conch/page.pem", 0o600)
+			b.s.Web.Cert = "/etc/conch/page.pem"
+		}},
 	{name: "masked", check: "service", level: doctor.Bad, text: "masked", cause: "systemctl mask", do: "sudo systemctl unmask conch && sudo systemctl enable --now conch",
 		breaks: func(b *box) {
 			b.stopped()

@@ -107,7 +107,7 @@ func subject(o Options, m *Machine) *Subject {
 	if s.Refused != nil {
 		s.Meanwhile = cfg.Meanwhile()
 	}
-	s.Board, s.Servers = cfg.Device.Board, cfg.MCP
+	s.Board, s.Servers, s.Web = cfg.Device.Board, cfg.MCP, cfg.Web
 	s.Button = ButtonSetting{Source: cfg.Button.Source, Chip: cfg.Button.Chip, Pin: cfg.Button.Pin, Device: cfg.Button.Device}
 	pins, _ := config.ParsePins(cfg.Light.Pins) // the loader has refused what is none
 	s.Light = LightSetting{Driver: gpio.LightDriver(cfg.Light.Driver), Pins: pins, SPI: cfg.Light.SPI, Sysfs: cfg.Light.Sysfs}

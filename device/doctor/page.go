@@ -15,17 +15,13 @@ import (
 
 // checkPage looks at what would keep the page closed, as the page does when it opens. One that is open tells of itself, as a condition.
 func checkPage(ctx context.Context, m *Machine, s *Subject) (out []Finding) {
-	if s.Config == nil || s.Refused != nil {
+	if s.Refused != nil {
 		return nil // nobody knows what it would be
 	}
-	w := s.Config.Web
+	w, a := s.Web, s.account(m)
 	if w.Listen == "" {
 		return ok("", "off: web.listen is empty")
 	}
-	if _, here, err := s.running(ctx); here && err == nil {
-		return ok("", "conch runs: what is wrong with its page is a condition")
-	}
-	a := s.account(m)
 	for _, f := range []struct{ key, path string }{{"web.cert", w.Cert}, {"web.key", w.Key}} {
 		if can, _, err := m.may(a, f.path, 4); f.path != "" && err == nil && !can {
 			out = append(out, bad("", f.key+": "+f.path+" cannot be read by "+a.String(), "it belongs to somebody else",
@@ -34,6 +30,9 @@ func checkPage(ctx context.Context, m *Machine, s *Subject) (out []Finding) {
 	}
 	if len(out) > 0 {
 		return out
+	}
+	if _, here, err := s.running(ctx); here && err == nil {
+		return ok("", "conch runs: what is wrong with its page is a condition")
 	}
 	dir := ""
 	if s.StateDir != "" {

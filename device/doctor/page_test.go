@@ -79,21 +79,22 @@ func TestDoctorOfThePage(t *testing.T) {
 		level           Level
 		text, cause, do string
 	}{
-		"in order":                 {nil, config.Web{Listen: "127.0.0.1:0"}, dir, OK, "can be opened at 127.0.0.1:0, not encrypted", "", ""},
-		"a good certificate":       {nil, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: key}, dir, OK, "encrypted", "", ""},
-		"an authority to be made":  {nil, config.Web{Listen: "127.0.0.1:0", Authority: true}, dir, OK, "encrypted", "", ""},
-		"off":                      {nil, config.Web{}, dir, OK, "off", "", ""},
-		"taken":                    {nil, config.Web{Listen: taken.Addr().String()}, dir, Bad, taken.Addr().String(), own(t) + " has the port", "another port"},
-		"taken, nobody knows by":   {empty, config.Web{Listen: taken.Addr().String()}, dir, Note, "who listens at " + taken.Addr().String(), "", "sudo conch doctor"},
-		"an address of nobody":     {nil, config.Web{Listen: "192.0.2.1:7485"}, dir, Bad, "no such address", "without its page", "web.listen"},
-		"a key of another":         {nil, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: oldKey}, dir, Bad, "do not fit together", "on this machine alone", "mend it"},
+		"in order":                {nil, config.Web{Listen: "127.0.0.1:0"}, dir, OK, "can be opened at 127.0.0.1:0, not encrypted", "", ""},
+		"a good certificate":      {nil, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: key}, dir, OK, "encrypted", "", ""},
+		"an authority to be made": {nil, config.Web{Listen: "127.0.0.1:0", Authority: true}, dir, OK, "encrypted", "", ""},
+		"off":                     {nil, config.Web{}, dir, OK, "off", "", ""},
+		"taken":                   {nil, config.Web{Listen: taken.Addr().String()}, dir, Bad, taken.Addr().String(), own(t) + " has the port", "another port"},
+		"taken, nobody knows by":  {empty, config.Web{Listen: taken.Addr().String()}, dir, Note, "who listens at " + taken.Addr().String(), "", "sudo conch doctor"},
+		"an address of nobody":    {nil, config.Web{Listen: "192.0.2.1:7485"}, dir, Bad, "no such address", "without its page", "web.listen"},
+		"a key of another": {nil, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: oldKey}, dir, Bad, "do not fit together",
+			"on this machine alone", "mend it"},
 		"a certificate that ended": {nil, config.Web{Listen: "127.0.0.1:0", Cert: old, Key: oldKey}, dir, Bad, "it was valid until 2026-10-01", "", "mend it"},
 		"a key for everybody":      {nil, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: wide}, dir, Bad, "chmod 600", "", "mend it"},
 		"a key that is not there":  {nil, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: "/nowhere"}, dir, Bad, "web.key: /nowhere", "", "mend it"},
 		"a key of somebody else's": {stranger, config.Web{Listen: "127.0.0.1:0", Cert: cert, Key: key}, dir, Bad, "web.cert: " + cert, "somebody else",
 			"web.cert"},
-		"a broken authority":       {nil, config.Web{Listen: "127.0.0.1:0", Authority: true}, broken, Bad, "it is not whole", "", "mend it"},
-		"nowhere to keep one":      {nil, config.Web{Listen: "127.0.0.1:0", Authority: true}, "", Bad, "set state.dir", "", "mend it"},
+		"a broken authority":  {nil, config.Web{Listen: "127.0.0.1:0", Authority: true}, broken, Bad, "it is not whole", "", "mend it"},
+		"nowhere to keep one": {nil, config.Web{Listen: "127.0.0.1:0", Authority: true}, "", Bad, "set state.dir", "", "mend it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := c.m
@@ -101,9 +102,7 @@ func TestDoctorOfThePage(t *testing.T) {
 				m = Real()
 			}
 			m.Now = func() time.Time { return now }
-			cfg := config.Default()
-			cfg.Web = c.web
-			d := Diagnosis{Findings: checkPage(t.Context(), m, &Subject{Config: &cfg, StateDir: c.state})}
+			d := Diagnosis{Findings: checkPage(t.Context(), m, &Subject{Web: c.web, StateDir: c.state})}
 			for i := range d.Findings {
 				d.Findings[i].Check = "page"
 			}
@@ -117,9 +116,7 @@ func TestDoctorOfThePage(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "web")); err == nil {
 		t.Error("an authority was made by who only looks")
 	}
-	cfg := config.Default()
-	cfg.Web.Listen = taken.Addr().String()
-	s := &Subject{Config: &cfg, Running: func(context.Context) (Running, error) { return Running{}, nil }}
+	s := &Subject{Web: config.Web{Listen: taken.Addr().String()}, Running: func(context.Context) (Running, error) { return Running{}, nil }}
 	if f := checkPage(t.Context(), Real(), s); len(f) != 1 || f[0].Level != OK {
 		t.Errorf("one that runs has its own port: %s", fmt.Sprint(f))
 	}

@@ -31,6 +31,8 @@ type Subject struct {
 	Sound  SoundSetting
 	Voice  VoiceSetting
 
+	Web config.Web // the page
+
 	Misfits []Misfit // what does not go together
 
 	StateDir   string
