@@ -15,7 +15,7 @@ import (
 )
 
 type rehearseCmd struct {
-	Script   string `help:"Script to play (- is standard input); see README, Rehearsal. Without: talk to the room yourself." placeholder:"FILE"`
+	Script   string `help:"Script to play (- is standard input); see device/rehearse/REHEARSAL.md. Without: talk to the room yourself." placeholder:"FILE"`
 	Room     string `help:"Devices and companions of the room (default: kitchen with Ada, bedroom with Ben, hall with Cleo)." placeholder:"FILE"`
 	Unpaired bool   `help:"The devices begin as strangers, and pair by the script (hold, join, hear)."`
 	JSON     bool   `help:"One JSON object a line on standard output." name:"json"`
@@ -26,7 +26,7 @@ type rehearseCmd struct {
 	Page     string `help:"Where the page is that shows the room, and talks; off: nowhere. With a script only where this is given." placeholder:"HOST:PORT"`
 	Open     bool   `help:"Open the page in a browser."`
 	Log      bool   `help:"Show the log between the talk, at a terminal, and all of it where a script or a pipe gets warnings only."`
-	KeyFile  string `help:"With --serve: file that holds the only key that is let in, mode 0600; without it any will do." placeholder:"FILE"`
+	KeyFile  string `help:"With --serve: file that holds the only key that is let in, mode 0600; without it any will do that is not empty." placeholder:"FILE"`
 }
 
 func (c rehearseCmd) Run(e *env) error {

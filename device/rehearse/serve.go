@@ -19,7 +19,7 @@ func Serve(ctx context.Context, addr, faults, keyFile string, log *slog.Logger, 
 	if err != nil {
 		return fmt.Errorf("%w: --faults: %w", control.ErrRefused, err)
 	}
-	o, who := rehearsal.Options{Log: log, Faults: f}, "any key will do"
+	o, who := rehearsal.Options{Log: log, Faults: f}, "a key has to be sent, and any will do"
 	if keyFile != "" {
 		if o.Key, err = readKey(keyFile); err != nil {
 			return fmt.Errorf("%w: --key-file: %w", control.ErrRefused, err)
