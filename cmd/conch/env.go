@@ -14,16 +14,20 @@ import (
 
 // load reads the configuration as this invocation wants it and says what it warned of, once. A key that cannot be used is no
 // reason to refuse: most commands need none, and the appliance starts without (device.Config.KeyTrouble).
-func (e *env) load() (config.Config, error) { return e.read(false) }
+func (e *env) load() (config.Config, error) { return e.read(config.LoadOptions{}) }
+
+// loadNew does so for who writes it: one that is named and not there is empty.
+func (e *env) loadNew() (config.Config, error) { return e.read(config.LoadOptions{New: true}) }
 
 // loadAnyway reads what can be read of it; the rest tells (device.Config.Refused).
-func (e *env) loadAnyway() (config.Config, error) { return e.read(true) }
+func (e *env) loadAnyway() (config.Config, error) { return e.read(config.LoadOptions{Anyway: true}) }
 
-func (e *env) read(anyway bool) (config.Config, error) {
-	if e.loaded != nil && (anyway || e.loaded.Refused() == nil) {
+func (e *env) read(o config.LoadOptions) (config.Config, error) {
+	if e.loaded != nil && (o.Anyway || e.loaded.Refused() == nil) {
 		return *e.loaded, nil
 	}
-	cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: e.set, Keyless: true, Anyway: anyway})
+	o.File, o.Flags, o.Keyless = e.config, e.set, true
+	cfg, err := config.Load(o)
 	if err != nil {
 		return config.Config{}, fmt.Errorf("%w: %w", control.ErrRefused, err)
 	}

@@ -64,13 +64,13 @@ func (c setupCmd) Run(e *env) error {
 			set = map[string]string{}
 		}
 		maps.Copy(set, over)
-		cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: set, Keyless: true, Root: c.Root})
+		cfg, err := config.Load(config.LoadOptions{File: e.config, Flags: set, Keyless: true, New: true, Root: c.Root})
 		if err != nil {
 			return config.Config{}, fmt.Errorf("%w: %w", control.ErrRefused, err)
 		}
 		return *cfg, nil
 	}
-	cfg, err := e.load()
+	cfg, err := e.loadNew()
 	if err != nil {
 		return err
 	}

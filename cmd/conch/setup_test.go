@@ -466,6 +466,35 @@ func TestSetupForScripts(t *testing.T) {
 	}
 }
 
+// A configuration that is named and not there is what setup writes, with its folder; who only reads it says that it is not there.
+func TestSetupWritesNewConfiguration(t *testing.T) {
+	t.Parallel()
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	for _, name := range []string{"new.toml", "folder/new.toml"} {
+		file := filepath.Join(p.dir, name)
+		run := func(args ...string) (string, int) {
+			cmd := exec.CommandContext(t.Context(), "conch", append([]string{"--config", file}, args...)...)
+			cmd.Env = append(os.Environ(), p.env...)
+			out, _ := cmd.CombinedOutput()
+			return string(out), cmd.ProcessState.ExitCode()
+		}
+		setup := append([]string{"setup"}, "--root", p.dir, "--credentials", filepath.Join(p.dir, "keys"), "--language", "de", "language", "--yes")
+		if out, code := run("check"); code != exitUsage || !strings.Contains(out, file+": no such file") {
+			t.Errorf("%s, check: status %d, %s", name, code, out)
+		}
+		if out, code := run(append(setup, "--json")...); code != 0 || !strings.Contains(out, `"state":"changed"`) {
+			t.Errorf("%s: status %d, %s", name, code, out)
+		}
+		if got := p.read(name); got != "[device]\nlanguage = \"de\"\n" {
+			t.Errorf("%s: written is\n%s", name, got)
+		}
+		if out, code := run("check", "--changed"); code != 0 {
+			t.Errorf("%s, check afterwards: status %d, %s", name, code, out)
+		}
+	}
+}
+
 // A server that does not answer, or not as one of these does, is written where nobody can be asked: it may come later. The status says so.
 func TestSetupTellsScriptsOfServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -520,6 +521,18 @@ func TestMembersAreIDs(t *testing.T) {
 		_, err := Load(LoadOptions{Environ: []string{}, Flags: map[string]string{"room.members": value}})
 		if (err == nil) != ok {
 			t.Errorf("room.members = %.60q: %v; allowed: %v", value, err, ok)
+		}
+	}
+}
+
+// Instructions are a text of several lines, and nothing that rings or moves a cursor.
+func TestInstructionsAreText(t *testing.T) {
+	for value, good := range map[string]bool{"one\n\ttwo\n": true, "one\r\ntwo": true, "厨房 é": true, "": true, "ring\a": false, "\x1b[2J": false, "one\rtwo": false, "\u0085": false} {
+		c := Default()
+		all := keys(&c)
+		k := all[slices.IndexFunc(all, func(k key) bool { return k.name == "voice.instructions" })]
+		if err := k.set(value); (err == nil) != good {
+			t.Errorf("%q: %v", value, err)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"conch/companions/round"
@@ -245,7 +246,10 @@ func required(name string, field *string, about string) key {
 }
 
 func long(name string, field *string, about string) key {
-	return checkedText(name, field, maxText, fmt.Sprintf("text of at most %d bytes", maxText), about, nil)
+	allowed := fmt.Sprintf("text of at most %d bytes, without control characters but tabs and ends of lines", maxText)
+	return checkedText(name, field, maxText, allowed, about, func(s string) bool {
+		return !strings.ContainsFunc(strings.ReplaceAll(s, "\r\n", "\n"), func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' })
+	})
 }
 
 func nameChar(b byte) bool {

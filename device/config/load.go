@@ -26,6 +26,8 @@ type LoadOptions struct {
 	Root    string            // before /proc and /sys, for tests; empty: the machine's own
 	// Keyless: a key that is there and cannot be used keeps nothing from loading; KeyTrouble tells of it.
 	Keyless bool
+	// New: a File that is not there is one that is to be written, and empty.
+	New bool
 	// Anyway: nothing that is refused keeps the rest from loading; Refused tells of it (rescue.go).
 	Anyway bool
 }
@@ -53,7 +55,9 @@ func Load(o LoadOptions) (*Config, error) {
 	}
 	if file != "" {
 		c.File = file
-		l.file(file)
+		if _, err := os.Stat(file); !o.New || !errors.Is(err, fs.ErrNotExist) {
+			l.file(file)
+		}
 	}
 	l.environment(env)
 	before := len(l.problems)
