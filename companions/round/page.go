@@ -1,7 +1,6 @@
 package round
 
 import (
-	"net"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -27,7 +26,10 @@ func PageOf(text string) string {
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || !inHouse(host) {
 		return ""
 	}
-	if u.Scheme+"://"+net.JoinHostPort(host, port)+"/" != text {
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if u.Scheme+"://"+host+":"+port+"/" != text {
 		return ""
 	}
 	return text
