@@ -17,9 +17,9 @@ import (
 // not said.
 func TestTheLengthOfAWAV(t *testing.T) {
 	pcm := cascadetest.Sound(1, kit.Rate)
-	wav := func(claims int, of []int16, behind ...byte) []byte {
+	wav := func(claims uint32, of []int16, behind ...byte) []byte {
 		b := kit.WAV(of, kit.Rate)
-		binary.LittleEndian.PutUint32(b[40:], uint32(claims))
+		binary.LittleEndian.PutUint32(b[40:], claims)
 		return append(b, behind...)
 	}
 	list := append([]byte("LIST\x04\x00\x00\x00"), "INFO"...)
@@ -28,17 +28,17 @@ func TestTheLengthOfAWAV(t *testing.T) {
 		wav  []byte
 		want int // samples
 	}{
-		{"the truth", wav(2*len(pcm), pcm), len(pcm)},
+		{"the truth", wav(uint32(2*len(pcm)), pcm), len(pcm)},
 		{"nothing", wav(0, pcm), len(pcm)},
 		{"more than there is", wav(0xffffffff, pcm), len(pcm)},
 		{"ten bytes", wav(10, pcm), len(pcm)},
 		{"nine bytes", wav(9, pcm), len(pcm)},
 		{"a moment", wav(4798, pcm), len(pcm)},
-		{"the truth, and a list behind it", wav(2*len(pcm), pcm, list...), len(pcm)},
+		{"the truth, and a list behind it", wav(uint32(2*len(pcm)), pcm, list...), len(pcm)},
 		{"a truth of ten bytes", wav(10, pcm[:5]), 5},
 		{"a truth of ten bytes, and a list behind it", wav(10, pcm[:5], list...), 5},
 		{"a truth of ten bytes, and one more", wav(10, pcm[:5], 0), 5},
-		{"half of it", wav(len(pcm), pcm), len(pcm) / 2},
+		{"half of it", wav(uint32(len(pcm)), pcm), len(pcm) / 2},
 	} {
 		for _, from := range []io.Reader{bytes.NewReader(row.wav), iotest.OneByteReader(bytes.NewReader(row.wav))} {
 			s, err := newSound(from, "audio/wav", 0, nil)
