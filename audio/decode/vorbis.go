@@ -1,15 +1,12 @@
 package decode
 
-import (
-	"errors"
-
-	"github.com/jfreymuth/vorbis"
-)
+import "github.com/jfreymuth/vorbis"
 
 // vorbisCodec has three heads, of which the second has nothing for us.
 type vorbisCodec struct {
 	dec   vorbis.Decoder
 	heads int
+	of    vorbisHead
 	buf   []float32
 }
 
@@ -18,14 +15,19 @@ func (v *vorbisCodec) head(packet []byte) (bool, error) {
 	if v.heads == 2 {
 		return false, nil
 	}
-	if v.heads == 3 && len(packet) > 7 && packet[0] != 5 {
-		return false, errors.New("its heads are in disorder")
-	}
-	if err := safely(func() error { return v.dec.ReadHeader(packet) }); err != nil {
+	err := safely(func() (err error) {
+		if v.heads == 1 {
+			v.of, err = readVorbisHead(packet)
+		} else {
+			err = checkVorbisSetup(packet, v.of)
+		}
+		if err == nil {
+			err = v.dec.ReadHeader(packet)
+		}
+		return err
+	})
+	if err != nil {
 		return false, err
-	}
-	if v.heads == 1 && (v.dec.Channels() < 1 || v.dec.Channels() > 8) {
-		return false, errors.New("it has no channels, or more than eight")
 	}
 	if v.heads < 3 {
 		return false, nil
