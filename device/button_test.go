@@ -20,6 +20,7 @@ func (brokenContact) Run(_ context.Context, on func(gpio.Event)) error {
 	on(gpio.Event{Kind: gpio.Touched})
 	return errors.New("the chip is gone")
 }
+func (brokenContact) Touchable() bool     { return true }
 func (brokenContact) CaptureEnded(uint64) {}
 func (brokenContact) Call(f func()) bool  { f(); return true }
 func (brokenContact) String() string      { return "broken contact" }

@@ -14,6 +14,7 @@ import (
 	"conch/device/service"
 	"conch/device/sound"
 	"conch/device/state"
+	"conch/gpio/twin"
 )
 
 // socket is the device as whoever asks at the control socket sees it (package control).
@@ -50,6 +51,7 @@ func (s socket) mux() *http.ServeMux {
 	d.memory.ServeVolume(mux, d.speaker.SetVolume)
 	mux.HandleFunc("POST /hush", func(w http.ResponseWriter, _ *http.Request) {
 		d.Hush()
+		d.pairing.Pressed()
 		control.Reply(w, control.Hushed{Room: d.room.Hushed(d.now())}, nil)
 	})
 	mux.HandleFunc("GET /events", s.d.serveEvents)
@@ -68,11 +70,21 @@ func (s socket) Say(ctx context.Context, text string, in inject.Injection) (stri
 	return s.d.Say(ctx, text, in)
 }
 
-// Press and Release are those of a button like any other.
-func (s socket) Press() { s.d.hand.Set(true) }
+// errNotYet refuses a press that would silence nothing.
+var errNotYet = errors.New("the appliance begins, or ends: it takes no press now; try again in a second")
 
-// Release: see Press.
-func (s socket) Release() { s.d.hand.Set(false) }
+// Press presses a button that no hand is at.
+func (s socket) Press(by control.Client) error { return taken(s.d.key.Press(twin.Client(by))) }
+
+// Release lets it go.
+func (s socket) Release(by control.Client) error { return taken(s.d.key.Release(twin.Client(by))) }
+
+func taken(yes bool) error {
+	if !yes {
+		return errNotYet
+	}
+	return nil
+}
 
 // Why tells who spoke last and why.
 func (s socket) Why() string { return s.d.room.Why() }

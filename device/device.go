@@ -87,8 +87,8 @@ type Device struct {
 	self        round.DeviceID
 	link        *join.Link
 	pairing     *join.Pairing
-	actors      []actor // what Run starts, besides the rest, in this order
-	hand        *twin.Line
+	actors      []actor        // what Run starts, besides the rest, in this order
+	key         *twin.Key      // of the control socket
 	works       sync.WaitGroup // what actors have left to a goroutine; Run awaits it
 	buttons     []gpio.Events
 	presses     presses // of the buttons; says itself who owns what

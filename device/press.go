@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,14 +29,16 @@ type presses struct {
 	now     func() time.Duration
 	ended   func(*contact)   // by each press: what is being paired, a page that has the sound
 	let     func()           // by each release; nil: nobody asks
-	gesture func(gpio.Event) // what else the button tells that was pressed last
+	gesture func(gpio.Event) // of the touchable button that was pressed last
 	told    func(gpio.Event) // what else any button tells; nil: nobody asks
 
 	// atomic
-	touches atomic.Int32  // of buttons, that are not settled yet
-	count   atomic.Uint64 // of presses of all buttons
+	touches atomic.Int32 // of buttons, that are not settled yet
 
 	recording recording // has its own lock
+
+	fingering sync.Mutex // guards what follows
+	fingers   gpio.Fingers
 }
 
 // pressRoom is what a press or a typed question is to the room. None of it waits.
@@ -51,7 +54,6 @@ type contact struct {
 	button  turn.Button // which one, for the coordinator
 	touched bool        // an edge has been seen, and nobody knows yet of what
 	held    bool        // pressed, and not released yet
-	press   uint64      // its latest, counted over all buttons
 }
 
 // press is everything that stands between the finger and silence. It runs in the goroutine that saw the edge; Hush and
@@ -62,10 +64,14 @@ func (p *presses) press(e gpio.Event, c *contact) {
 		p.speaker.Hush()
 		p.touch(c)
 	case gpio.Pressed: // the contact was closed for long enough: what was heard so far is over for good
-		p.pressed(e, p.speaker.Drop(), c)
+		generation := p.speaker.Drop()
+		if c.held && p.let != nil { // its release was lost
+			p.let()
+		}
+		p.pressed(e, generation, c)
 		c.held = true
 		p.settled(c)
-		c.press = p.count.Add(1)
+		p.counts(e, c)
 	case gpio.Glitched: // a noisy wire: go on where we were
 		p.unhush(c)
 	case gpio.Released:
@@ -142,12 +148,20 @@ func (p *presses) notPress(e gpio.Event, c *contact) {
 	case gpio.Freed:
 		p.conds.Clear(condition.ButtonStuck)
 	}
-	if p.count.Load() == c.press { // else another button has been pressed since: what that one began is not this one's to end
+	if p.counts(e, c) {
 		p.gesture(e)
 	}
 	if p.told != nil {
 		p.told(e)
 	}
+}
+
+// counts says whether an event is a gesture that counts.
+func (p *presses) counts(e gpio.Event, c *contact) (yes bool) {
+	p.fingering.Lock()
+	defer p.fingering.Unlock()
+	p.fingers, yes = p.fingers.Step(e, int(c.button), c.Touchable())
+	return yes
 }
 
 // run serves one button. A button that fails is a condition, not the end: the others still work.

@@ -13,6 +13,7 @@ import (
 	"conch/audio/twin"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/control"
 	"conch/device/terminal"
 	"conch/gpio"
 	gpiotwin "conch/gpio/twin"
@@ -27,6 +28,19 @@ func second(mode gpio.Mode) (*gpiotwin.Button, *watched, boxOptions) {
 		w.Events = b
 		return []gpio.Events{w}
 	}}
+}
+
+// press and release are those of the control socket.
+func (b *box) press() {
+	if err := (socket{b.Device}).Press(control.Client{}); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b *box) release() {
+	if err := (socket{b.Device}).Release(control.Client{}); err != nil {
+		b.t.Error(err)
+	}
 }
 
 // speak has somebody speak into the microphone for d.
@@ -46,7 +60,7 @@ func TestAReleaseSendsWhatItsOwnButtonBegan(t *testing.T) {
 	for _, way := range []struct {
 		name           string
 		press, release func()
-	}{{"another button", other.Press, other.Release}, {"the control socket", (socket{b.Device}).Press, (socket{b.Device}).Release}} {
+	}{{"another button", other.Press, other.Release}, {"the control socket", b.press, b.release}} {
 		turns, heard := len(b.turnsEnded()), len(b.recognizer.lengths())
 		way.press()
 		b.state(turn.Listening)
@@ -105,7 +119,7 @@ func TestAReleaseIsItsOwnSourcesInAnyMix(t *testing.T) {
 		{"the pin", func() { presses.Add(-1); b.hand.Press() }, b.hand.Release}, // which is counted already
 		{"a key", key.Press, key.Release},
 		{"a line", line("press"), line("release")},
-		{"the control socket", (socket{b.Device}).Press, (socket{b.Device}).Release},
+		{"the control socket", b.press, b.release},
 	}
 	for _, first := range sources {
 		for _, second := range sources {
@@ -212,6 +226,7 @@ type scripted struct {
 	say chan gpio.Kind // closed: the device is gone
 }
 
+func (scripted) Touchable() bool     { return true }
 func (scripted) CaptureEnded(uint64) {}
 func (scripted) Call(f func()) bool  { f(); return true }
 func (scripted) String() string      { return "scripted button" }

@@ -21,6 +21,8 @@ type hail struct {
 
 func (h *hail) String() string { return "hail" }
 
+func (h *hail) Touchable() bool { return true }
+
 func (h *hail) CaptureEnded(uint64) {}
 
 func (h *hail) Call(f func()) bool { f(); return true }

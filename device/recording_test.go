@@ -18,6 +18,7 @@ type informed struct {
 }
 
 func (*informed) Run(context.Context, func(gpio.Event)) error { return nil }
+func (*informed) Touchable() bool                             { return true }
 func (*informed) Call(f func()) bool                          { f(); return true }
 func (*informed) String() string                              { return "informed" }
 func (b *informed) CaptureEnded(press uint64) {

@@ -8,7 +8,6 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/again"
-	"conch/device/buttons"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
@@ -83,10 +82,8 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	wirePairing(d)
 	d.wirePresses()
-	// The hand of the control socket is a button like any other, with a virtual contact, which nothing disturbs.
-	d.hand = twin.NewLine("control socket")
-	hand := gpio.NewButton(d.hand, gpio.ButtonOptions{Clock: d.now, Press: gpio.AtOnce, Stuck: buttons.StuckAfter(&cfg)})
-	d.buttons = append([]gpio.Events{hand}, o.Buttons...)
+	d.key = twin.NewKey("control socket", d.now)
+	d.buttons = append([]gpio.Events{d.key}, o.Buttons...)
 	for _, k := range d.pages.all() {
 		d.buttons = append(d.buttons, k)
 	}

@@ -103,6 +103,9 @@ func (b *Button) String() string { return b.line.String() }
 // begins one; but if another press of it has come since, that one's recording is not. From any goroutine.
 func (b *Button) CaptureEnded(press uint64) { b.ended.Store(press) }
 
+// Touchable implements Events: a wire or a key of the kernel is at a hand.
+func (*Button) Touchable() bool { return true }
+
 // Call has f called by Run, after at most a quarter of a second, as a sign that it still watches the line. It never waits;
 // false: one waits already.
 func (b *Button) Call(f func()) bool {

@@ -118,6 +118,28 @@ func (g Gesture) Lost(ev Event) (Event, bool) {
 	return ev, ev.Kind != 0
 }
 
+// Fingers decide which gestures of all buttons count. A value without clock.
+//
+//	event                        button not touchable   touchable
+//	Pressed                      -                      its gestures count from now on, and of no other
+//	Double-, Long-, VeryLong-    does not count         counts, unless another touchable button was pressed since
+type Fingers struct {
+	last int // touchable button that was pressed last; 0: none yet
+}
+
+// Step takes an event of a button, which has a number from 1 on, and says whether it is a gesture that counts.
+func (f Fingers) Step(ev Event, button int, touchable bool) (Fingers, bool) {
+	switch {
+	case !touchable:
+		return f, false
+	case ev.Kind == Pressed:
+		f.last = button
+	case ev.Kind == DoublePressed, ev.Kind == LongPressed, ev.Kind == VeryLongPressed:
+		return f, f.last == 0 || f.last == button
+	}
+	return f, false
+}
+
 func (g Gesture) gestures(at, held time.Duration, out []Event) (Gesture, []Event) {
 	before := g.short
 	g.short, g.lifted = held <= doubleShort, at

@@ -92,6 +92,8 @@ type Events interface {
 	// CaptureEnded says that the recording that a press began (Event.Press) has ended by itself. Of a press that is not its latest
 	// a source takes no notice. From any goroutine.
 	CaptureEnded(press uint64)
+	// Touchable says that a hand is at the contact. Presses that come over a network or from a program make no gesture.
+	Touchable() bool
 	// Call has f called as a sign that Run goes round: by Run, or at once where a read that waits for a person is all it does. It
 	// never waits; false: one waits already.
 	Call(f func()) bool

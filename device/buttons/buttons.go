@@ -77,6 +77,9 @@ func (r *Reopened) CaptureEnded(press uint64) {
 	}
 }
 
+// Touchable implements gpio.Events.
+func (*Reopened) Touchable() bool { return true }
+
 // Call is a Button's: f is called by the loop, which goes round whether there is a button or not.
 func (r *Reopened) Call(f func()) bool {
 	r.mu.Lock()

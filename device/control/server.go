@@ -1,7 +1,6 @@
 package control
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,21 +113,20 @@ func Refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefus
 // peerKey is under what the context of a request has the user at the other end.
 type peerKey struct{}
 
-// withPeer notes who is at the other end of a connection (unix(7), SO_PEERCRED).
-func withPeer(ctx context.Context, c net.Conn) context.Context {
+// peer is who is at the other end of a connection (unix(7), SO_PEERCRED); nil: not known.
+func peer(c net.Conn) (cred *unix.Ucred) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return ctx
+		return nil
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return ctx
+		return nil
 	}
-	var cred *unix.Ucred
 	if raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
-		return ctx
+		return nil
 	}
-	return context.WithValue(ctx, peerKey{}, int(cred.Uid))
+	return cred
 }
 
 // MayEnd says whether the user who asks could end this process.

@@ -67,6 +67,9 @@ func (k *Keyboard) String() string {
 // CaptureEnded implements gpio.Events.
 func (k *Keyboard) CaptureEnded(press uint64) { k.ended.Store(press) }
 
+// Touchable implements gpio.Events: the space bar is the button of a laptop.
+func (*Keyboard) Touchable() bool { return true }
+
 // Call calls f: whoever waits for a person does not hang.
 func (k *Keyboard) Call(f func()) bool { f(); return true }
 

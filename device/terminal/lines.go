@@ -76,6 +76,9 @@ const freeEvery = 5 * time.Millisecond
 // CaptureEnded implements gpio.Events. A press that lost its recording is still a press until its release.
 func (l *Lines) CaptureEnded(uint64) {}
 
+// Touchable implements gpio.Events: a program writes lines.
+func (*Lines) Touchable() bool { return false }
+
 // Call calls f: whoever waits for a person does not hang.
 func (l *Lines) Call(f func()) bool { f(); return true }
 
