@@ -23,6 +23,7 @@ func (s *benchStage) Abandon(p round.Place, c round.CompanionID, why string) {
 	s.room.SpeechEnded(round.SpeechEnded{Place: p, Companion: c, Why: why})
 }
 func (*benchStage) Hush(string)                                 {}
+func (*benchStage) Quiet(string)                                {}
 func (*benchStage) Prepare(round.Prepare)                       {}
 func (*benchStage) Speak(round.Place, round.CompanionID)        {}
 func (*benchStage) Lost(string, string)                         {}

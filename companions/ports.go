@@ -20,6 +20,8 @@ type Bus interface {
 type Stage interface {
 	// Hush silences the device: a person pressed elsewhere.
 	Hush(why string)
+	// Quiet silences what can be heard at this instant; what is only being made ready goes on.
+	Quiet(why string)
 	// Prepare lets a companion get its answer ready; nothing may be heard before Speak. The stage reports what becomes of
 	// it by Room.SpeechBegan, SpeechKnown and SpeechEnded, the last one exactly once.
 	Prepare(round.Prepare)
@@ -52,6 +54,7 @@ func (s emptyStage) Prepare(p round.Prepare) {
 	s.r.SpeechEnded(round.SpeechEnded{Place: p.Place, Companion: p.Companion, Why: "this device has no voice"})
 }
 func (emptyStage) Hush(string)                                    {}
+func (emptyStage) Quiet(string)                                   {}
 func (emptyStage) Speak(round.Place, round.CompanionID)           {}
 func (emptyStage) Abandon(round.Place, round.CompanionID, string) {}
 func (emptyStage) Lost(string, string)                            {}

@@ -172,6 +172,10 @@ func (r *Room) perform(e round.Effect) {
 	defer func() { r.performed(e, place, began, recover()) }()
 	switch e := e.(type) {
 	case round.Hush:
+		if e.Sounding { // no line: there may be a hundred a second
+			stage.Quiet(e.Why)
+			return
+		}
 		stage.Hush(e.Why)
 		r.log.Info(logRoomHush, "epoch", epochText(e.Epoch), "why", e.Why)
 	case round.Prepare:

@@ -211,6 +211,10 @@ func (c *Coordinator) HushRoom(at time.Duration, generation uint64) {
 	c.inbox.post(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
 }
 
+// QuietRoom silences what can be heard at this instant, for a press elsewhere that has no more right than that. The runner drops, once
+// it knows that something sounds.
+func (c *Coordinator) QuietRoom(at time.Duration) { c.inbox.post(entry{ev: turn.Quieted{At: at}}) }
+
 // Release is a confirmed release of b; held counts the samples (24 kHz) captured between the edges. It never waits and is
 // never lost.
 func (c *Coordinator) Release(at time.Duration, held int, b turn.Button) {

@@ -70,7 +70,7 @@ func newInbox(facts int) *inbox {
 // isGesture tells which facts have a reserved place.
 func isGesture(ev turn.Event) bool {
 	switch ev.(type) {
-	case turn.Pressed, turn.Released, turn.Hushed:
+	case turn.Pressed, turn.Released, turn.Hushed, turn.Quieted:
 		return true
 	}
 	return false

@@ -220,8 +220,13 @@ func (r *runner) take(e entry) {
 		}
 		logEdge(r, e, at, id)
 	}
-	if h, ok := e.ev.(turn.Hushed); ok && h.Room {
+	switch h := e.ev.(type) {
+	case turn.Quieted:
 		r.foci.hushed()
+	case turn.Hushed:
+		if h.Room {
+			r.foci.hushed()
+		}
 	}
 	r.fact(e.ev)
 	switch p, ok := e.ev.(turn.Pressed); {
@@ -249,7 +254,7 @@ func gesture(ev turn.Event) (at time.Duration, id turn.ID, ok bool) {
 // interrupts lists the facts that may cut speech: Step must know what was heard at the cut.
 func interrupts(ev turn.Event) bool {
 	switch ev.(type) {
-	case turn.Pressed, turn.Asked, turn.Hushed, turn.DeadlinePassed, turn.SessionLost, turn.FloorGranted, turn.VoteLost:
+	case turn.Pressed, turn.Asked, turn.Hushed, turn.Quieted, turn.DeadlinePassed, turn.SessionLost, turn.FloorGranted, turn.VoteLost:
 		return true
 	}
 	return false

@@ -88,6 +88,7 @@ type roomHost struct {
 }
 
 func (h roomHost) Hush()              { h.HushRoom(h.d.now(), h.d.speaker.Drop()) }
+func (h roomHost) Quiet()             { h.QuietRoom(h.d.now()) }
 func (h roomHost) Generation() uint64 { return h.d.speaker.Generation() }
 func (h roomHost) Floor(p round.Participant) {
 	h.d.lights.Floor(p)

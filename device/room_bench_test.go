@@ -440,6 +440,7 @@ func (x benchBus) Send(p round.Packet) {
 type briefStage struct{ d *benchDevice }
 
 func (briefStage) Hush(string)           {}
+func (briefStage) Quiet(string)          {}
 func (briefStage) Prepare(round.Prepare) {}
 func (s briefStage) Speak(p round.Place, c round.CompanionID) {
 	s.d.SpeechBegan(p, c)

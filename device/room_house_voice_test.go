@@ -43,6 +43,7 @@ type speech struct {
 	speak  chan struct{}
 	end    chan string // why it is cut; at most one
 	spoken bool
+	sounds bool // it can be heard; the voice's lock
 }
 
 // utterance is what could be heard of an answer.
@@ -93,6 +94,17 @@ func (v *roomVoice) find(p round.Place, c round.CompanionID) *speech {
 func (v *roomVoice) Hush(why string) {
 	v.set(func(v *roomVoice) { v.hushes = append(v.hushes, why) })
 	v.cut(why)
+}
+
+// Quiet ends what can be heard.
+func (v *roomVoice) Quiet(why string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, j := range v.jobs {
+		if j.sounds {
+			j.cut(why)
+		}
+	}
 }
 
 func (v *roomVoice) Prepare(p round.Prepare) {
@@ -168,6 +180,8 @@ func (v *roomVoice) perform(j *speech, text string, length time.Duration, mute b
 	u.began = time.Since(h.start)
 	h.utterances = append(h.utterances, u)
 	h.mu.Unlock()
+	end.Said = text
+	v.set(func(*roomVoice) { j.sounds = true })
 	v.x.SpeechBegan(j.p.Place, j.p.Companion)
 	v.x.SpeechKnown(j.p.Place, j.p.Companion, text, length)
 	last := time.NewTimer(length)

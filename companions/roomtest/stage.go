@@ -56,6 +56,7 @@ type job struct {
 	speak   chan struct{}
 	end     chan string // why it is cut short; at most one
 	spoken  bool
+	sounds  bool // it can be heard; the stage's lock
 }
 
 // Utterance is what could be heard of one answer.
@@ -77,6 +78,16 @@ func (s *Stage) Hush(why string) {
 	s.mu.Lock()
 	s.hushes++
 	jobs := slices.Clone(s.jobs)
+	s.mu.Unlock()
+	for _, j := range jobs {
+		s.cut(j, why)
+	}
+}
+
+// Quiet ends what can be heard.
+func (s *Stage) Quiet(why string) {
+	s.mu.Lock()
+	jobs := slices.DeleteFunc(slices.Clone(s.jobs), func(j *job) bool { return !j.sounds })
 	s.mu.Unlock()
 	for _, j := range jobs {
 		s.cut(j, why)
@@ -186,6 +197,10 @@ func (s *Stage) perform(j *job, fault Fault) {
 	whole := time.Duration(utf8.RuneCountInString(text)) * runeTime
 	began := s.house.Now()
 	u := s.house.began(Utterance{Device: s.device, Companion: p.Companion, Place: p.Place, Text: text, Began: began})
+	end.Said = text
+	s.mu.Lock()
+	j.sounds = true
+	s.mu.Unlock()
 	s.room.SpeechBegan(p.Place, p.Companion)
 	known := time.NewTimer(whole / 3) // a model writes faster than it speaks
 	defer known.Stop()

@@ -8,10 +8,12 @@ type Effect interface{ effect() }
 type (
 	// Send publishes a packet under this device's name. What cannot be sent now is not sent later.
 	Send struct{ Packet Packet }
-	// Hush silences this device: a person pressed elsewhere, or the floor was lost.
+	// Hush silences this device: a person pressed elsewhere, or the floor was lost. Sounding: only what can be heard at this instant
+	// ends, and what a person has asked for and nobody has heard goes on.
 	Hush struct {
-		Epoch Epoch
-		Why   string
+		Epoch    Epoch
+		Why      string
+		Sounding bool
 	}
 	// Prepare lets a companion of this device get its answer ready; nothing may be heard before Speak. Turn is the live
 	// turn of the button when the message was said here to this device and is still open, else empty.

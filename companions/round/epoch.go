@@ -61,7 +61,7 @@ func (s *answers) missed(from DeviceID, e Epoch, what, why string) (here Epoch, 
 			s.ignore(from, what, "it tells of too many presses of others")
 			return e, false
 		}
-	case !s.m.meet(from, e) || !s.counts(from):
+	case !s.m.meet(from, e) || !s.heeds(from):
 		s.ignore(from, what, "its presses do not count now")
 		return e, false
 	}
@@ -124,7 +124,7 @@ func (m *Machine) later(after Epoch) bool {
 // adopt makes e the epoch: everything older is void (ROOM.md 4.1).
 func (s *answers) adopt(e Epoch, why string, hush bool) {
 	m := &s.m
-	m.epoch, m.minted, m.since = e, false, m.now
+	m.epoch, m.minted, m.since, m.hushed = e, false, m.now, Place{}
 	if hush {
 		s.do(Hush{Epoch: e, Why: why})
 	}

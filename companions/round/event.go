@@ -58,7 +58,8 @@ type (
 		Left      time.Duration
 	}
 	// SpeechEnded: the last sample was heard, or it was cut, or nothing came at all (OK false). ID and Text are for an
-	// answer whose SpeechKnown never came; Text is what was heard. Acted says that it did what was asked, without a word.
+	// answer whose SpeechKnown never came; Text is what was heard, Said all that there is of it. Acted says that it did what was
+	// asked, without a word.
 	SpeechEnded struct {
 		At        time.Duration
 		Place     Place
@@ -69,6 +70,7 @@ type (
 		Acted     bool
 		Heard     time.Duration
 		Text      string
+		Said      string
 		Why       string
 	}
 	// Refined: what a model made of the votes that Refine asked for, before their time was over.

@@ -128,7 +128,7 @@ func (s *answers) released(from DeviceID, p Release) {
 		return
 	}
 	s.record(p.Place, Entry{Kind: EntrySpoke, Companion: p.Companion, By: from, HeardMS: max(p.HeardMS, 0), Why: p.Why})
-	if from == m.cfg.Self || m.own.message.Place() == p.Place {
+	if silenced := m.quieted > 0 && m.now-m.quieted < pressWindow; !silenced && (from == m.cfg.Self || m.own.message.Place() == p.Place) {
 		s.thrives()
 	}
 	if m.own.open && m.own.message.Place() == p.Place {

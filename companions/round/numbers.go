@@ -46,7 +46,7 @@ func (s *company) epochTold(from DeviceID, e Epoch) {
 	case !sane(e) || !m.epoch.Before(e):
 	case !s.m.near(e):
 		s.climb(x, e)
-	case e.Device == from && s.m.meet(from, e) && s.counts(from):
+	case e.Device == from && s.m.meet(from, e) && s.heeds(from):
 		underWay := m.rd.open && !m.rd.over || m.floor.state != floorFree
 		s.starve(from)
 		s.adopt(e, "a person pressed elsewhere (told by "+s.m.nameOf(from)+")", underWay)

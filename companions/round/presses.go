@@ -144,6 +144,44 @@ func (s *orders) counts(d DeviceID) bool {
 	return !off && !over
 }
 
+// heeds tells that one more press of a device counts. One that does not silences all the same: who hammers loses the floor, and never
+// the silence (ROOM.md 4.1).
+func (s *answers) heeds(d DeviceID) bool {
+	if s.counts(d) {
+		return true
+	}
+	s.silence(d)
+	return false
+}
+
+// silence ends what can be heard here, and what would go on from it. What a person has asked and nobody has begun to answer is still
+// answered, or a member could keep a room from answering for ever.
+func (s *answers) silence(d DeviceID) {
+	m, r := &s.m, &s.m.rd
+	why := "a person pressed at " + s.m.nameOf(d) + ", which has lost the floor"
+	s.do(Hush{Epoch: m.epoch, Why: why, Sounding: true})
+	m.quieted = m.now
+	if m.floor.state == floorSounding {
+		m.hushed = m.floor.place
+	}
+	asked := func(msg Message) bool { return msg.From.Human() && !msg.Metadata.Silence }
+	over := r.open && !asked(r.message)
+	for i, k := range m.stakes {
+		switch heard := k.phase == stakeSounding; {
+		case k.phase == stakeOver:
+		case heard || !asked(k.message):
+			s.m.editStake(i, func(k *stake) { k.hushed = heard })
+			s.yield(k, why)
+			over = over || k.place == r.place
+		case k.phase == stakeCued: // the device knows whether it can be heard already
+			s.m.editStake(i, func(k *stake) { k.hushed = true })
+		}
+	}
+	if over {
+		r.over, r.expect, r.grace, r.silentAt = true, 0, 0, 0
+	}
+}
+
 // pressersDue: the minute is over, and begins anew for whoever has gone on all the time.
 func (s *orders) pressersDue() {
 	m := &s.m
@@ -163,7 +201,8 @@ func (s *orders) pressersDue() {
 }
 
 func (s *orders) pressesCount(d DeviceID, again bool, what string) {
-	why := s.m.nameOf(d) + " " + what + map[bool]string{false: ": what it presses counts at that device alone", true: ": its presses count again"}[again]
+	then := map[bool]string{false: "silence the room as ever, and take the floor at that device alone", true: "take the floor again"}[again]
+	why := s.m.nameOf(d) + " " + what + ": its presses " + then
 	s.write(Place{}, Entry{Kind: EntryMember, By: d, Why: why})
 	s.do(PressesCount{Device: d, Name: s.m.nameOf(d), Count: again, Why: why})
 }

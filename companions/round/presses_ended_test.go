@@ -50,7 +50,8 @@ func TestNobodySilencesTheRoomForEver(t *testing.T) {
 					good[1].say("", "Ada, what do you say?")
 				}
 				w.run(w.now + 500*time.Millisecond)
-				if n%20 == 6 && n > 20 && slices.ContainsFunc(good[1].m.recent[max(0, len(good[1].m.recent)-2):], func(m Message) bool { return m.From == "ada" && m.Number == 2 }) {
+				last := good[1].m.recent[max(0, len(good[1].m.recent)-2):]
+				if n%20 == 6 && n > 20 && slices.ContainsFunc(last, func(m Message) bool { return m.From == "ada" && m.Text == "This is ada." }) {
 					answered[n/(asked*10)]++
 				}
 			}

@@ -68,7 +68,7 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 	case e == m.epoch && !(fresh && m.minted), !fresh && s.m.near(msg.Epoch) && !m.epoch.Before(msg.Epoch):
 		return true
 	case late: // in doubt, silence; its press may still come
-		if s.counts(from) {
+		if s.heeds(from) {
 			s.starve(from)
 			s.cut(why)
 		}
@@ -77,7 +77,7 @@ func (s *rounds) placed(from DeviceID, msg *Message) bool {
 		}
 		s.ignore(from, "Message", "of an older epoch")
 		return false
-	case !fresh || !s.counts(from):
+	case !fresh || !s.heeds(from):
 		s.ignore(from, "Message", "its presses do not count now")
 		return false
 	}
@@ -119,6 +119,8 @@ func (s *rounds) accept(msg Message, from DeviceID) {
 		why = "of an epoch that is not the newest here: remembered, not answered"
 	case passed:
 		why = "a newer message is there: remembered, not answered"
+	case !msg.From.Human() && m.hushed.Number > 0 && msg.Number == m.hushed.Number+1:
+		why = "what it is a part of was silenced: remembered, not answered"
 	case !wordsOf(m, msg):
 		why = "what it is said to has not come: remembered, not answered"
 	}

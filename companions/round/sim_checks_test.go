@@ -28,6 +28,7 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 		}
 		return
 	}
+	s.hushed(d, ev, before)
 	s.pressed(d, ev)
 	if _, begun := ev.(LinkChanged); begun || d.m.chain < before.chain { // a device that restarts goes by what it is told
 		s.turns[d], s.asked[d] = 0, 0
@@ -164,11 +165,29 @@ func (s *sim) pressed(d *dev, ev Event) {
 		return
 	}
 	s.presses[key] = s.now
+	if d.m.presser(from.id).until > 0 { // what has been asked goes on (hushed)
+		return
+	}
 	s.checks["I3 presses"]++
 	for _, sp := range d.soundings() {
 		if at, ok := s.said[sp.p.Message.ID]; ok && at < sent {
 			s.breaks("I3: %s goes on at %s; the press %v has come, and was made after what it answers", sp.p.Companion, d.name, epoch)
 		}
+	}
+}
+
+// hushed holds what a press is for: once one has come that is new, nothing sounds at that device, whatever its member has pressed before.
+func (s *sim) hushed(d *dev, ev Event, before Machine) {
+	rec, _ := ev.(Received)
+	press, ok := rec.Packet.(Press)
+	if p := before.presser(rec.From); !ok || !sane(press.Epoch) || press.Epoch.Device != rec.From || p != nil && slices.Contains(p.known, press.Epoch) {
+		return
+	}
+	if s.checks["I3 hushes"]++; d.m.presser(rec.From).until > 0 {
+		s.checks["I3 hushes without the floor"]++
+	}
+	for _, sp := range d.soundings() {
+		s.breaks("I3: %s goes on at %s; the press %v has come", sp.p.Companion, d.name, press.Epoch)
 	}
 }
 
@@ -457,15 +476,15 @@ func fieldOf(v reflect.Value) any {
 	return reflect.NewAt(v.Type(), v.Addr().UnsafePointer()).Elem().Interface()
 }
 
-// often says that who presses at a good device may be put off at d: a press each five seconds, five minutes long, is more than people do who
-// want an answer. For half an hour afterwards less will do.
+// often says that who presses at a good device may be put off at d: a press each five seconds, five minutes long, or 30 at once, is more than
+// people do who want an answer. For half an hour afterwards less will do.
 func (s *sim) often(d, o *dev) bool {
 	for _, p := range d.m.pressers {
 		if p.device == o.id && p.strikes > 1 {
 			return true
 		}
 	}
-	return s.pressesOf(o, starvedLong) >= 60
+	return s.pressesOf(o, starvedLong) >= 60 || s.pressesOf(o, 20*time.Second) >= 30
 }
 
 // pressesOf is how often there was a press at a device of late.

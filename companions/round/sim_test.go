@@ -82,7 +82,10 @@ func TestSimulation(t *testing.T) {
 
 // missing are the faults that have not been injected yet.
 func (s *sim) missing() (none []string) {
-	for _, f := range []string{"kill", "freeze", "cut", "split", "stranger", "replay", "loss", "lost answer", "hung answer", "press", "quick messages", "slow device", "twin id", "lying member", "hammering member", "late words", "words too late",
+	for _, f := range []string{"kill", "freeze", "cut", "split", "stranger", "replay", "loss", "lost answer", "hung answer", "press",
+		"quick messages", "slow device", "twin id",
+		"lying member", "hammering member",
+		"child at a button", "late words", "words too late",
 		"model that always votes 10", "model that always listens", "model that votes at random", "model that obeys who tells it to vote 10 for one",
 		"model that forges who votes on what", "model that comes late", "model that alternates"} {
 		if s.faults[f] == 0 {
@@ -281,6 +284,10 @@ func (s *sim) live() {
 		s.after(s.between(0, 2*time.Second), d.start)
 	}
 	s.liars(faulty)
+	if r.IntN(5) == 0 {
+		s.fault("child at a button")
+		s.child(s.devs[r.IntN(n)], []time.Duration{150 * time.Millisecond, 2 * time.Second}[r.IntN(2)], 0)
+	}
 	s.world.seen = s.watch
 	s.run(3 * time.Second)
 	const life = 240 * time.Second
@@ -344,6 +351,20 @@ func (s *sim) person() {
 			s.press(e, turn+"b")
 		}
 	}
+}
+
+// child presses a button for as long as people are there, often and for no time.
+func (s *sim) child(d *dev, gap time.Duration, n int) {
+	s.after(s.between(gap/2, gap), func() {
+		if turn := fmt.Sprint("c", n); d.alive && d.frozen <= s.now && d.turn == "" {
+			d.press(turn)
+			d.turn = ""
+			d.soon(gap/4, func() { d.step(PressEnded{d.clock(), turn, "too short"}) })
+		}
+		if !s.truth {
+			s.child(d, gap, n+1)
+		}
+	})
 }
 
 func (s *sim) press(d *dev, turn string) {

@@ -45,7 +45,9 @@ type Machine struct {
 	after      Epoch         // what counted before this device's newest press
 	top        uint64        // the highest number near to it that beats have told of: the next press here goes beyond
 	pressers   []presser
-	starved    starvation // of what is asked and answered here, by others' presses
+	quieted    time.Duration // when a press last silenced without the floor (answers.silence)
+	hushed     Place         // the answer that it cut: nobody goes on from it
+	starved    starvation    // of what is asked and answered here, by others' presses
 	own        own
 	before     []said // this person's earlier messages, for Joins
 
@@ -226,6 +228,7 @@ type stake struct {
 	due       time.Duration // end of the pause; next renewal
 	limit     time.Duration
 	sounded   bool
+	hushed    bool // a press without the floor came when it could be heard, or nearly: its words stand as they were made
 
 	// Of what it says.
 	id    MessageID // once known

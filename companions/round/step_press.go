@@ -33,8 +33,8 @@ func (s *step) pressHeard(from DeviceID, p Press) {
 	switch {
 	case !s.m.meet(from, p.Epoch):
 		return // every press is sent twice
-	case !s.counts(from):
-		s.ignore(from, "Press", "its presses do not count now")
+	case !s.heeds(from):
+		s.ignore(from, "Press", "it has lost the floor, and only silences")
 		return
 	}
 	here := p.Epoch
@@ -65,7 +65,7 @@ func (s *step) pressOver(from DeviceID, p PressOver) {
 	if !s.epochHere(from, p.Epoch, "PressOver") {
 		return
 	}
-	if s.m.meet(from, p.Epoch) && (p.Epoch != s.m.epoch || s.m.minted) && s.counts(from) { // the press is still to come, or was lost
+	if s.m.meet(from, p.Epoch) && (p.Epoch != s.m.epoch || s.m.minted) && s.heeds(from) { // the press is still to come, or was lost
 		s.raise(from, p.Epoch, Epoch{}, "a person pressed at "+s.m.nameOf(from))
 	}
 	s.m.letGo(from, s.m.asHere(from, p.Epoch))

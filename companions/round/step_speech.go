@@ -92,6 +92,10 @@ func (s *step) speechEnded(e SpeechEnded) {
 		s.ignore("", "SpeechEnded", "nobody was told to speak")
 		return
 	}
+	if k := m.stakes[i]; k.hushed && k.place.Epoch == m.epoch && (e.Cut || !e.OK) && e.Said != "" { // a person can still read it
+		e.OK, e.Cut, e.Text = true, false, e.Said
+		s.m.editStake(i, func(k *stake) { k.sounded, k.phase = true, stakeOver })
+	}
 	k := m.stakes[i]
 	said := e.Text != "" || k.given && !e.Cut
 	heard := k.sounded && (e.OK || e.Cut) && (said || e.Heard > 0)

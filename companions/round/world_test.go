@@ -246,6 +246,14 @@ func (d *dev) carry(e Effect) {
 		}
 	case Hush:
 		for _, s := range d.speeches {
+			if e.Sounding && s.sounding {
+				d.cut(s)
+			}
+		}
+		if e.Sounding {
+			return
+		}
+		for _, s := range d.speeches {
 			s.sounding = s.sounding && s.over // silent at once; the Abandon that follows tells the machine
 			if !s.over {
 				s.began = min(s.began, d.w.now)
@@ -309,6 +317,9 @@ func (d *dev) end(s *speech, ok, cut bool) {
 	}
 	s.over, s.sounding = true, false
 	e := SpeechEnded{Place: s.p.Place, Companion: s.p.Companion, ID: s.id, OK: ok, Cut: cut}
+	if d.w.now >= s.ready && !s.fails {
+		e.Said = s.text
+	}
 	if s.began > 0 {
 		e.Heard = d.w.now - s.began
 		e.Text = s.text

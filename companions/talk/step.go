@@ -171,7 +171,7 @@ func (s *step) turnEnded(e TurnEnded) {
 func (s *step) report(a answer, e TurnEnded) {
 	r := round.SpeechEnded{
 		Place: a.place, Companion: a.companion, OK: e.Audible,
-		Cut: e.Audible && !e.Done, Heard: e.Heard, Text: e.Said, Why: e.Reason,
+		Cut: e.Audible && !e.Done, Heard: e.Heard, Text: e.Said, Said: e.Said, Why: e.Reason,
 		Acted: e.acted(),
 	}
 	if e.Whole { // a press in the silence behind the words takes nothing away from them

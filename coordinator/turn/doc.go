@@ -32,6 +32,7 @@
 //	Asked                   C     C     C     XC         XC       XC       XC       XC        XC        XC        XC
 //	Hushed                  =     =     =     XI         XI       XI       XI       XI        XI        XI        XI
 //	Hushed, by the room     =     =     =     =          XI       XI       XI       XI        XI        XI        XI
+//	Quieted                 =     =     =     =          .        .        .        XI        XI        XI        XI
 //	LetGo                   .     =     =     .          .        .        .        .         .         .         .
 //	FloorGranted            C     C     C     =          =        .        .        .         .         .         .
 //	FloorGranted, own turn  C     ~     ~     .          .        =        ~        ~         ~         ~         ~
@@ -74,6 +75,7 @@
 //	DeadlinePassed          .     =     =     C          I        I        I        XI        XI        XI        XI
 //
 //	                        HELD asking  speaking  draining  working
+//	Quieted                 .            .         .         .
 //	FloorGranted, own turn  =            =         =         =
 //	FloorOpened             =            =         =         =
 //	VoteLost                I            I         I         I

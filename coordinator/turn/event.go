@@ -41,6 +41,9 @@ type Hushed struct {
 	Room bool
 }
 
+// Quieted: a press elsewhere in the room silences what can be heard at this instant, and nothing else: what is asked, or held, goes on.
+type Quieted struct{ At time.Duration }
+
 // LetGo: a question that is kept (KeepInput) is to be forgotten: the microphone was muted, or the household wants nothing remembered.
 type LetGo struct{ At time.Duration }
 
@@ -321,6 +324,7 @@ func (Pressed) event()         {}
 func (Released) event()        {}
 func (Asked) event()           {}
 func (Hushed) event()          {}
+func (Quieted) event()         {}
 func (LetGo) event()           {}
 func (FloorGranted) event()    {}
 func (FloorOpened) event()     {}

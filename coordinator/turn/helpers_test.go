@@ -18,7 +18,7 @@ var facts = []struct {
 	name string
 	ev   Event
 }{
-	{"press", Pressed{}}, {"release", Released{}}, {"ask", Asked{}}, {"hush", Hushed{}}, {"let-go", LetGo{}},
+	{"press", Pressed{}}, {"release", Released{}}, {"ask", Asked{}}, {"hush", Hushed{}}, {"quiet", Quieted{}}, {"let-go", LetGo{}},
 	{"floor", FloorGranted{}}, {"floor-opened", FloorOpened{}}, {"vote-lost", VoteLost{}}, {"inject", TurnInjected{}}, {"preempted", Preempted{}},
 	{"capture-started", CaptureStarted{}}, {"capture-ended", CaptureEnded{}}, {"capture-lost", CaptureLost{}},
 	{"committed", InputCommitted{}}, {"refused", InputRefused{}}, {"transcribed", Transcribed{}},

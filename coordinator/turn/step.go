@@ -80,6 +80,8 @@ func (s *step) fact(ev Event) {
 		s.asked(e)
 	case Hushed:
 		s.hushed(e)
+	case Quieted:
+		s.quieted(e)
 	case LetGo:
 		s.m.recorded = false // nor is that of the live turn to be kept
 		s.forgetKept()
@@ -321,6 +323,15 @@ func (s *step) hushed(e Hushed) {
 		s.refuseCall("refused")
 	}
 	s.become(Idle, resting)
+}
+
+// quieted is hushed, but that a turn of which nothing can be heard yet goes on.
+func (s *step) quieted(e Quieted) {
+	if m := &s.m; m.held || m.state == Committing || m.state == InResponse && m.phase == asking {
+		s.stopThinking()
+		return
+	}
+	s.hushed(Hushed{At: e.At, Room: true})
 }
 
 // floorGranted lets the answer of the live turn begin, or begins a turn of its own on a quiet device.

@@ -22,6 +22,7 @@ var rows = []struct{ label, fact string }{
 	{"Asked", "ask t-2 why"},
 	{"Hushed", "hush"},
 	{"Hushed, by the room", "hush true"},
+	{"Quieted", "quiet"},
 	{"LetGo", "let-go"},
 	{"FloorGranted", "floor t-2 ben"},
 	{"FloorGranted, own turn", "floor t-1 cleo"},

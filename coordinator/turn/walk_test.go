@@ -329,7 +329,7 @@ func (w *watch) keeping(before Machine, ev Event, out []Effect) {
 	}
 	gone := w.kept != "" && kept == "" && w.m.late == 0
 	switch ev.(type) {
-	case Pressed, Asked, Hushed, LetGo:
+	case Pressed, Asked, Hushed, Quieted, LetGo:
 	default:
 		if gone {
 			w.late = true
@@ -609,6 +609,9 @@ func (w *watch) noise() Event {
 	case 4:
 		return Asked{At: w.now, Turn: fresh(), Text: "?"}
 	case 5:
+		if w.r.IntN(3) == 0 {
+			return Quieted{At: w.now}
+		}
 		return Hushed{At: w.now, Room: w.r.IntN(2) == 0}
 	case 6:
 		return FloorGranted{At: w.now, Turn: fresh(), Who: w.anybody(), Hold: w.r.IntN(2) == 0}

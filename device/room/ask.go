@@ -269,7 +269,7 @@ func spoken(ctx context.Context, room *companions.Room, a *control.Answer, p rou
 	defer cancel()
 	_ = wait.Until(ctx, func() bool { // without them the answer stands as given
 		for _, m := range room.Recent() {
-			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number > p.Number {
+			if m.From == round.Participant(c) && m.Epoch == p.Epoch && m.Number >= p.Number {
 				a.Text = m.Text
 				return true
 			}

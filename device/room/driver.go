@@ -28,6 +28,8 @@ type Host interface {
 	Post(turn.Event)
 	// Hush silences the device; a person who is being recorded here goes on (TURNS.md 2 and 6).
 	Hush()
+	// Quiet silences what can be heard at this instant, and leaves alone what is asked or made ready.
+	Quiet()
 	// Generation is the loudspeaker's.
 	Generation() uint64
 	// Say says words, unless somebody has pressed since generation.

@@ -139,6 +139,9 @@ var _ companions.Stage = stage{}
 // Hush silences the device.
 func (s stage) Hush(string) { s.host.Hush() }
 
+// Quiet silences what can be heard.
+func (s stage) Quiet(string) { s.host.Quiet() }
+
 // Prepare has a companion of this device get its answer ready.
 func (s stage) Prepare(p round.Prepare) {
 	who, prompt := s.housed(p.Companion), p.Guidance
