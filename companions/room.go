@@ -12,6 +12,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"conch/companions/round"
+	"conch/companions/talk"
 	"conch/companions/words"
 )
 
@@ -81,6 +82,7 @@ type Room struct {
 	watchers watchers
 	entries  recentEntries // what happened, for Why
 	counts   roomCounts
+	silences silences
 }
 
 // NewRoom makes a Room and refuses what cannot be one. Nothing runs before Run. A state directory that cannot be used is no
@@ -117,6 +119,7 @@ func NewRoom(o RoomOptions) (*Room, error) {
 	words.Known()
 	o.Round.Self, o.Round.Name, o.Round.Cards = o.Self, o.Name, roundCards(o.Cards)
 	r := &Room{o: o, log: o.Log, inbox: newRoomInbox()}
+	r.silences.roster, r.silences.open = talk.NewRoster(o.Self), map[string]*silence{}
 	if r.o.Stage == nil {
 		r.o.Stage = emptyStage{r}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/companions/talk"
 )
 
 const (
@@ -106,6 +107,7 @@ func (r *Room) fact(ev round.Event) {
 	}
 	m, effects := round.Step(r.m, ev)
 	r.m = m
+	r.silenced(ev)
 	r.taken.Store(r.m.Taken())
 	if who, _ := r.m.Floor(); who != r.floor {
 		r.floor = who
@@ -238,6 +240,7 @@ func (r *Room) ownIDs() []round.CompanionID {
 func (r *Room) publish() {
 	members := r.m.Members()
 	r.members.Store(&members)
+	r.silences.know(func(x talk.Roster) talk.Roster { return x.Meet(members) })
 	setting := r.m.Setting()
 	r.setting.Store(&setting)
 	r.entries.know(members)

@@ -49,10 +49,10 @@ func (s socket) mux() *http.ServeMux {
 	}
 	d.kept.ServeNotes(mux)
 	d.memory.ServeVolume(mux, d.speaker.SetVolume)
-	mux.HandleFunc("POST /hush", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /hush", func(w http.ResponseWriter, r *http.Request) {
 		d.Hush()
 		d.pairing.Pressed()
-		control.Reply(w, control.Hushed{Room: d.room.Hushed(d.now())}, nil)
+		control.Reply(w, d.room.Hushed(r.Context(), d.now()), nil)
 	})
 	mux.HandleFunc("GET /events", s.d.serveEvents)
 	d.page.Mux(mux)

@@ -44,11 +44,12 @@ type Config struct {
 	OnPacket  func(from round.DeviceID, p round.Packet)
 	OnNote    func(from round.DeviceID, n Note) // nil: notes are not even asked for
 	OnLink    func(up bool)
-	OnTrouble func(err error) // once for each change; nil: over
-	OnRefused func(r Refusal) // everything that was read and not delivered
-	OnFlood   func(f Flood)   // who says more than Bounds; at the beginning, now and then while it lasts, and when it is over
-	Ledgers   bool            // hear other devices' ledgers, too (round.Seen): no device needs them, and they are half of what is said
-	Bounds    Bounds          // of one member; the defaults where zero
+	OnTaken   func(round.Epoch) // the broker has acknowledged a press; from a goroutine of its own
+	OnTrouble func(err error)   // once for each change; nil: over
+	OnRefused func(r Refusal)   // everything that was read and not delivered
+	OnFlood   func(f Flood)     // who says more than Bounds; at the beginning, now and then while it lasts, and when it is over
+	Ledgers   bool              // hear other devices' ledgers, too (round.Seen): no device needs them, and they are half of what is said
+	Bounds    Bounds            // of one member; the defaults where zero
 	Log       *slog.Logger
 
 	KeepAlive      time.Duration // 2 s: a broker notices a silent device within 1.5 of it

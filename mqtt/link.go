@@ -207,7 +207,9 @@ func (c *Client) write(l *link, gone <-chan struct{}) {
 		c.stats.unsent(unsentLate, late, "the broker is slow")
 		switch p := p.(type) {
 		case round.Packet:
-			c.publish(l, p)
+			if t := c.publish(l, p); t != nil && c.cfg.OnTaken != nil {
+				c.taken(p, t, gone)
+			}
 			continue
 		case Note:
 			c.publishNote(l, p)
@@ -250,20 +252,38 @@ func (c *Client) greet(l *link) {
 	c.stats.add(func(s *Stats) { s.Hellos++ })
 }
 
-func (c *Client) publish(l *link, p round.Packet) {
+// taken waits for the broker's word on a press, as long as the link is there. At most maxUnacked wait.
+func (c *Client) taken(p round.Packet, t paho.Token, gone <-chan struct{}) {
+	press, ok := p.(round.Press)
+	if !ok || c.cfg.qos() == 0 {
+		return
+	}
+	go func() {
+		select {
+		case <-t.Done():
+			if t.Error() == nil {
+				c.cfg.OnTaken(press.Epoch)
+			}
+		case <-gone:
+		}
+	}()
+}
+
+// publish sends a packet. The token is that of its QoS 1 envelope; nil: there is none.
+func (c *Client) publish(l *link, p round.Packet) paho.Token {
 	x, err := c.extras(p)
 	if err != nil { // in the clear it does not go
 		c.stats.unsent(unsentInvalid, 1, err.Error())
-		return
+		return nil
 	}
 	m, params, err := pack(c.cfg.Identity.id, p, x)
 	if err != nil {
 		c.stats.unsent(unsentInvalid, 1, err.Error())
-		return
+		return nil
 	}
 	if h, ok := p.(round.History); ok && !c.mayTell(h.To, len(params)) {
 		c.stats.unsent(unsentAsked, 1, fmt.Sprintf("%d bytes of history for %s", len(params), h.To))
-		return
+		return nil
 	}
 	l.mu.Lock()
 	seq := l.guard.seq()
@@ -272,7 +292,7 @@ func (c *Client) publish(l *link, p round.Packet) {
 	if m.name == methodPress {
 		c.put(l, m.kind, 0, b) // at once, whatever else is in flight; and again below so that it arrives (ROOM.md 2)
 	}
-	c.put(l, m.kind, min(m.qos, c.cfg.qos()), b)
+	return c.put(l, m.kind, min(m.qos, c.cfg.qos()), b)
 }
 
 func (c *Client) mayTell(to round.DeviceID, n int) bool {
@@ -282,10 +302,10 @@ func (c *Client) mayTell(to round.DeviceID, n int) bool {
 }
 
 // put hands an envelope to the library, which must be connected: it would store what it cannot send, and send it later.
-func (c *Client) put(l *link, k Kind, qos byte, b []byte) {
+func (c *Client) put(l *link, k Kind, qos byte, b []byte) paho.Token {
 	if !l.paho.IsConnectionOpen() {
 		c.stats.unsent(unsentOffline, 1, "the link is going down")
-		return
+		return nil
 	}
 	if qos > 0 {
 		for len(l.flight) > 0 && done(l.flight[0]) {
@@ -293,18 +313,19 @@ func (c *Client) put(l *link, k Kind, qos byte, b []byte) {
 		}
 		if len(l.flight) >= maxUnacked {
 			c.stats.unsent(unsentUnacked, 1, "the broker does not acknowledge")
-			return
+			return nil
 		}
 	}
 	t := l.paho.Publish(Topic(c.cfg.Room, k, c.cfg.Identity.id), qos, false, b)
 	if done(t) && t.Error() != nil {
 		c.stats.unsent(unsentBroken, 1, t.Error().Error())
-		return
+		return nil
 	}
 	if qos > 0 {
 		l.flight = append(l.flight, t)
 	}
 	c.stats.add(func(s *Stats) { s.Envelopes++; s.Bytes += uint64(len(b)) })
+	return t
 }
 
 func done(t paho.Token) bool {

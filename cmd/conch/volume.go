@@ -11,25 +11,33 @@ import (
 	"conch/device/state"
 )
 
-type hushCmd struct{}
+type hushCmd struct {
+	JSON bool `help:"Print JSON." name:"json"`
+}
 
 // Help is what conch hush --help says on top.
 func (hushCmd) Help() string {
 	return "The answer ends, and so does whatever plays; in a room all fall silent. Nobody is listened to afterwards: " +
 		"that takes a press. To keep the microphone " +
-		"closed: conch mute on."
+		"closed: conch mute on. It names the devices that have confirmed within 1.5 s that they are silent, and those that have not; " +
+		"then the exit status is 1. A device that is switched off confirms nothing."
 }
 
-func (hushCmd) Run(e *env) error {
+func (c hushCmd) Run(e *env) error {
 	var h control.Hushed
 	if err := e.request("POST", "/hush", struct{}{}, &h); err != nil {
 		return err
 	}
-	if h.Room {
-		fmt.Fprintln(e.out, "silent, and the room was told")
-		return nil
+	if c.JSON {
+		if err := e.json(h); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(e.out, h.Words())
 	}
-	fmt.Fprintln(e.out, "silent")
+	if !h.Whole() {
+		return fmt.Errorf("not every device has confirmed that it is silent: press its own button (conch room list shows who is here)")
+	}
 	return nil
 }
 

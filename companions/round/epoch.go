@@ -88,6 +88,7 @@ func (s *answers) raise(from DeviceID, e, after Epoch, why string) (here Epoch, 
 // next makes what the device from counts as e the newest: as e or, where that could not be the next one here, as what could.
 func (s *answers) next(from DeviceID, e Epoch, why string) Epoch {
 	m := &s.m
+	m.silenced = e
 	if s.m.near(e) && m.epoch.Before(e) {
 		s.adopt(e, why, true)
 		return e
@@ -141,11 +142,11 @@ func (s *answers) adopt(e Epoch, why string, hush bool) {
 }
 
 // nextEpoch takes the floor for the person here.
-func (s *answers) nextEpoch(why string) {
+func (s *answers) nextEpoch(why string, ask bool) {
 	n := max(s.m.epoch.N, min(s.m.top, s.m.epoch.N+maxAhead/2)) + 1 // who is a little behind is near to it still
 	s.m.after = s.m.asThere(s.m.epoch)
 	s.starve(s.m.cfg.Self)
 	s.adopt(Epoch{min(n, maxEpoch), s.m.cfg.Self}, why, false)
-	s.send(Press{s.m.epoch, s.m.after})
+	s.send(Press{s.m.epoch, s.m.after, ask})
 	s.record(Place{Epoch: s.m.epoch}, Entry{Kind: EntryPress, By: s.m.cfg.Self, Why: why})
 }

@@ -17,10 +17,12 @@ type (
 		At time.Duration
 		Up bool
 	}
-	// Pressed: a finger on this device's button; the device is silent already. Turn is the turn that may begin.
+	// Pressed: a finger on this device's button; the device is silent already. Turn is the turn that may begin. Ask: the others are to
+	// confirm at once that they are silent.
 	Pressed struct {
 		At   time.Duration
 		Turn string
+		Ask  bool
 	}
 	// PressEnded: nothing came of the press of Turn, and nothing will.
 	PressEnded struct {

@@ -41,7 +41,7 @@ func (s *step) saidLate(e SaidLate) {
 	}
 	if r := &m.rd; !e.Answered && !m.own.sounded && r.open && r.place.Message == was.ID && m.now-r.began <= lateLimit {
 		turn := m.own.turn
-		s.nextEpoch("words came late")
+		s.nextEpoch("words came late", false)
 		msg.Epoch, msg.After = m.epoch, m.after
 		m.before = without(m.before, func(x said) bool { return x.id == was.ID })
 		m.before = with(m.before, said{e.ID, m.now}, maxJoins)

@@ -50,6 +50,9 @@ func (s *company) epochTold(from DeviceID, e Epoch) {
 		underWay := m.rd.open && !m.rd.over || m.floor.state != floorFree
 		s.starve(from)
 		s.adopt(e, "a person pressed elsewhere (told by "+s.m.nameOf(from)+")", underWay)
+		if underWay {
+			s.m.silenced = e
+		}
 	case !s.m.busy():
 		s.adopt(e, "", false)
 	}
@@ -64,7 +67,7 @@ func (s *company) climb(x *member, e Epoch) {
 	}
 	s.m.editMember(x.Device, func(x *member) { x.climbed = m.now })
 	s.adopt(e, "", false)
-	s.nextEpoch("a press here, where " + s.m.nameOf(x.Device) + " counts")
+	s.nextEpoch("a press here, where "+s.m.nameOf(x.Device)+" counts", false)
 	s.m.hold(holder{h.device, m.epoch, h.turn, h.since, h.until})
 }
 

@@ -92,7 +92,7 @@ func (s *orders) beat(cards, ask bool) {
 	}
 	b := Beat{
 		Name: m.cfg.Name, Version: Version, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
-		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask,
+		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask, Silenced: m.silenced,
 	}
 	if m.joining > 0 {
 		b.Digest, cards = "", false

@@ -12,6 +12,7 @@ type (
 	Press struct {
 		Epoch Epoch `json:"epoch"`
 		After Epoch `json:"after,omitzero"`
+		Ask   bool  `json:"ask,omitempty"` // whoever is silent for it says so at once (Beat.Silenced)
 	}
 	// PressOver: nothing came of the press (too short, nothing heard): the floor is free again.
 	PressOver struct {
@@ -72,6 +73,8 @@ type (
 		Page    string  `json:"page,omitempty"`  // beside cards: where a browser of the house finds its page (PageOf); no device needs it
 		Ask     bool    `json:"ask,omitempty"`   // others are to send their cards
 		Left    bool    `json:"left,omitempty"`  // it goes
+
+		Silenced Epoch `json:"silenced,omitzero"` // the latest press elsewhere that silenced the sender, as that device numbers it
 	}
 	// Gone is the broker's word (last will) that a device is gone.
 	Gone struct{}

@@ -106,12 +106,12 @@ func TestAPressOfWhoCountsBehindIsNoneAtOnce(t *testing.T) {
 		press Press
 		want  Epoch
 	}{
-		{"at once", Press{Epoch{999, "c"}, Epoch{998, "a"}}, here},
+		{"at once", Press{Epoch: Epoch{999, "c"}, After: Epoch{998, "a"}}, here},
 		{"at once, of a device that does not say it", Press{Epoch: Epoch{999, "c"}}, here},
-		{"at once, and behind", Press{Epoch{940, "c"}, Epoch{939, "c"}}, here},
-		{"later, of a device that counts elsewhere", Press{Epoch{996, "c"}, here}, Epoch{1001, "c"}},
-		{"later, after one that has not come", Press{Epoch{996, "c"}, Epoch{1001, "a"}}, Epoch{1001, "c"}},
-		{"later, and too far behind to be at once", Press{Epoch{900, "c"}, Epoch{}}, Epoch{1001, "c"}},
+		{"at once, and behind", Press{Epoch: Epoch{940, "c"}, After: Epoch{939, "c"}}, here},
+		{"later, of a device that counts elsewhere", Press{Epoch: Epoch{996, "c"}, After: here}, Epoch{1001, "c"}},
+		{"later, after one that has not come", Press{Epoch: Epoch{996, "c"}, After: Epoch{1001, "a"}}, Epoch{1001, "c"}},
+		{"later, and too far behind to be at once", Press{Epoch: Epoch{900, "c"}, After: Epoch{}}, Epoch{1001, "c"}},
 	} {
 		m := New(tableConfig())
 		m, _ = Step(m, LinkChanged{Up: true})
@@ -165,7 +165,7 @@ func TestWhoSpeaksAfterAPressThatDidNotCount(t *testing.T) {
 		for n := range c.presses {
 			m, _ = Step(m, from("c", Press{Epoch: Epoch{n + 1, "c"}}))
 		}
-		m, _ = Step(m, from("a", Press{Epoch{100, "a"}, m.epoch}))
+		m, _ = Step(m, from("a", Press{Epoch: Epoch{100, "a"}, After: m.epoch}))
 		for n := range uint64(c.tells) {
 			m, _ = Step(m, from("a", Withdraw{Place: Place{Epoch{1000, DeviceID(fmt.Sprint("x", n))}, 1, "m9"}, Companion: "ada"}))
 		}

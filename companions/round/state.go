@@ -40,6 +40,7 @@ type Machine struct {
 	chainKnown bool   // that has been heard here
 	modelled   int    // of a model, since a person spoke
 	holders    []holder
+	silenced   Epoch         // the latest press elsewhere that silenced this device, as its device numbers it
 	minted     bool          // epoch is what a press of another number is here
 	since      time.Duration // when epoch began to count
 	after      Epoch         // what counted before this device's newest press

@@ -24,7 +24,7 @@ func (s *step) take(ev Event) {
 	case LinkChanged:
 		s.linkChanged(e.Up)
 	case Pressed:
-		s.pressed(e.Turn)
+		s.pressed(e)
 	case PressEnded:
 		s.pressEnded(e)
 	case Said:
@@ -62,6 +62,7 @@ func (s *step) received(from DeviceID, p Packet) {
 	switch p := p.(type) {
 	case Press:
 		s.pressHeard(from, p)
+		s.confirm(p)
 	case PressOver:
 		s.pressOver(from, p)
 	case Message:

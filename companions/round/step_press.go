@@ -7,9 +7,19 @@ import (
 	"strings"
 )
 
-func (s *step) pressed(turn string) {
-	s.nextEpoch("a press here")
-	s.m.hold(holder{s.m.cfg.Self, s.m.epoch, turn, s.m.now, s.m.now + s.m.cfg.Hold})
+func (s *step) pressed(e Pressed) {
+	s.nextEpoch("a press here", e.Ask)
+	s.m.hold(holder{s.m.cfg.Self, s.m.epoch, e.Turn, s.m.now, s.m.now + s.m.cfg.Hold})
+}
+
+// confirm notes a press that has silenced this device, here or with what came of it before, and says so where that is asked.
+func (s *step) confirm(p Press) {
+	if slices.ContainsFunc(s.out, func(e Effect) bool { _, hush := e.(Hush); return hush }) {
+		s.m.silenced = p.Epoch
+	}
+	if p.Ask && s.m.silenced == p.Epoch {
+		s.beat(false, false)
+	}
 }
 
 func (s *step) pressEnded(e PressEnded) {
@@ -110,7 +120,7 @@ func (s *step) said(e Said) {
 			s.m.holders = without(m.holders, func(x holder) bool { return x.device == m.cfg.Self })
 		}
 		joins := m.own.sounded
-		s.nextEpoch("words came")
+		s.nextEpoch("words came", false)
 		m.own.sounded = joins
 		epoch = m.epoch
 	}

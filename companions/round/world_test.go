@@ -492,7 +492,7 @@ func (d *dev) press(turn string) {
 		}
 	}
 	d.turn = turn
-	d.step(Pressed{d.clock(), turn})
+	d.step(Pressed{At: d.clock(), Turn: turn})
 }
 
 func (d *dev) say(turn, text string, to ...Participant) MessageID {

@@ -5,7 +5,7 @@
 //	POST /ask    {"text": …, "to": [names]}  -> Answer, when the question has come to its end, here or in the room
 //	POST /say    SayRequest   -> {"outcome": …}: delivered, interrupted, expired, replaced or failed, once that is known
 //	POST /press, /release     -> 204
-//	POST /hush                -> Hushed: silence at once, here and in the room, and nobody is listened to
+//	POST /hush                -> Hushed: silence at once, here and in the room, and nobody is listened to; then who has confirmed
 //	POST /volume VolumeRequest -> VolumeAnswer
 //	POST /mute, /light        -> MuteRequest and the like: each beside what serves it
 //	GET /usage, POST /usage/reset -> UsageReport
@@ -21,6 +21,7 @@ package control
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,9 +145,38 @@ func (s RoomStatus) Brief() *RoomBrief {
 	return b
 }
 
-// Hushed is what POST /hush answers, when this device is silent.
+// Hushed is what POST /hush answers, when this device is silent and the others have confirmed it, or a time is over (HushWait).
 type Hushed struct {
-	Room bool `json:"room"` // the others were told as well
+	Room        bool     `json:"room"`        // there are other devices, and all have confirmed that they are silent
+	Silent      []string `json:"silent"`      // the names of those that have
+	Unconfirmed []string `json:"unconfirmed"` // the broker took the press, and they said nothing: they may sound
+	Unreached   []string `json:"unreached"`   // the broker did not take it, or does not see them: they may sound
+}
+
+// HushWait is how long a confirmation is waited for.
+const HushWait = 1500 * time.Millisecond
+
+// Whole says that all others have confirmed.
+func (h Hushed) Whole() bool { return len(h.Unconfirmed)+len(h.Unreached) == 0 }
+
+// Words are the answer in one line.
+func (h Hushed) Words() string {
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"silent here and at: ", h.Silent}, {"not confirmed by ", h.Unconfirmed}, {"not reached: ", h.Unreached}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.what+printable.Text(strings.Join(p.names, ", ")))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return "silent"
+	case len(h.Silent) == 0:
+		parts = slices.Insert(parts, 0, "silent here")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // VolumeRequest asks for a volume, or for more or less of it.

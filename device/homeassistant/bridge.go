@@ -587,7 +587,15 @@ func (b *Bridge) ask(ctx context.Context, r request) {
 	if r.holds {
 		b.held.Store(true)
 	}
-	err := b.o.Ask(ctx, "POST", r.path, r.body, nil)
+	var out any
+	var hushed control.Hushed
+	if r.path == hushPath {
+		out = &hushed
+	}
+	err := b.o.Ask(ctx, "POST", r.path, r.body, out)
+	if err == nil && !hushed.Whole() {
+		err = errors.New(hushed.Words())
+	}
 	if r.lets {
 		b.held.Store(false)
 	}

@@ -72,11 +72,14 @@ func (a about) decode(all []entity, topic string, payload []byte) (request, prob
 	return request{}, noEntity
 }
 
+// hushPath answers with control.Hushed.
+const hushPath = "/hush"
+
 func stop(payload string) (request, problem) {
 	if payload != press {
 		return request{}, noValue
 	}
-	return request{path: "/hush", quiet: true}, ""
+	return request{path: hushPath, quiet: true}, ""
 }
 
 func microphone(r rules) func(string) (request, problem) {

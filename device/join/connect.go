@@ -53,6 +53,7 @@ func (l *Link) Connect(h Hearer) (*mqtt.Client, error) {
 				l.members.HandleNote(from, n)
 			}
 		},
+		OnTaken: h.PressTaken,
 		OnLink: func(up bool) {
 			l.tellListed()
 			h.LinkChanged(up)

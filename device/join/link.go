@@ -57,6 +57,7 @@ type Finder interface {
 type Hearer interface {
 	Deliver(from round.DeviceID, p round.Packet)
 	LinkChanged(up bool)          // the way opens and closes
+	PressTaken(round.Epoch)       // the broker has acknowledged a press of this device
 	MembersListed([]round.Listed) // who belongs to the room, before the way opens and at each change
 }
 

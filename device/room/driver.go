@@ -296,15 +296,17 @@ func names(members []round.Member, own []companions.Card, people []string) (all 
 	return all
 }
 
-// Hushed silences the whole room, as a press does of which nothing comes. It says whether there is one.
-func (d *Driver) Hushed(at time.Duration) bool {
+// Hushed silences the whole room, as a press does of which nothing comes, and says which devices have confirmed that within control.HushWait.
+func (d *Driver) Hushed(ctx context.Context, at time.Duration) (h control.Hushed) {
+	h.Silent, h.Unconfirmed, h.Unreached = []string{}, []string{}, []string{}
 	if d.Room == nil {
-		return false
+		return h
 	}
-	const turn = "hush"
-	d.Room.Pressed(at, turn)
-	d.Room.PressEnded(turn, "silence was asked for, and no more")
-	return true
+	ctx, cancel := context.WithTimeout(ctx, control.HushWait)
+	defer cancel()
+	h.Silent, h.Unconfirmed, h.Unreached = d.Room.Silence(ctx, at).Result()
+	h.Room = len(h.Silent) > 0 && h.Whole()
+	return h
 }
 
 // Injected takes the floor for a turn that nobody asked for.

@@ -247,7 +247,12 @@ function hush(when) {
   sound.drop(when);
   room.hush(performance.now());
   dirty();
-  post('hush');
+  post('hush').then((h) => {
+    const loud = [...(h?.unconfirmed ?? []), ...(h?.unreached ?? [])];
+    if (!loud.length) return;
+    trouble = `${say('mayGoOn')} ${plain(loud.join(', '), 300)}`;
+    dirty();
+  });
 }
 
 let turning = 0;               // the volume is being turned until then

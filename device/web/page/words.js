@@ -5,6 +5,7 @@ export const words = {
   "en": {
     "connecting": "connecting …",
     "gone": "The device does not answer. This page keeps trying.",
+    "mayGoOn": "Not confirmed silent:",
     "waiting": "waiting for a press",
     "listening": "{place} is listening",
     "hushed": "silence",
@@ -120,6 +121,7 @@ export const words = {
   "de": {
     "connecting": "verbinde …",
     "gone": "Das Gerät antwortet nicht. Diese Seite versucht es weiter.",
+    "mayGoOn": "Stille nicht bestätigt:",
     "waiting": "wartet auf einen Druck",
     "listening": "{place} hört zu",
     "hushed": "Stille",
@@ -235,6 +237,7 @@ export const words = {
   "es": {
     "connecting": "conectando …",
     "gone": "El dispositivo no responde. Esta página lo sigue intentando.",
+    "mayGoOn": "Silencio sin confirmar:",
     "waiting": "espera una pulsación",
     "listening": "{place} escucha",
     "hushed": "silencio",
@@ -350,6 +353,7 @@ export const words = {
   "fr": {
     "connecting": "connexion …",
     "gone": "L'appareil ne répond pas. Cette page continue d'essayer.",
+    "mayGoOn": "Silence non confirmé :",
     "waiting": "attend un appui",
     "listening": "{place} écoute",
     "hushed": "silence",

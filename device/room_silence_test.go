@@ -1,0 +1,54 @@
+package device
+
+import (
+	"fmt"
+	"testing"
+
+	"conch/companions/round"
+	"conch/device/config"
+	"conch/device/control"
+	"conch/mqtt/mqtttest"
+)
+
+// hush is what POST /hush answers at this device.
+func (x *inFlat) hush() (h control.Hushed) {
+	x.t.Helper()
+	x.Hush()
+	return x.room.Hushed(x.t.Context(), x.now())
+}
+
+// A hush names the devices that have confirmed it, and those that have not: while the link is cut, when that is known, and when it is whole again.
+func TestHushSaysWhoHasConfirmed(t *testing.T) {
+	f := newFlat(t)
+	cable, err := mqtttest.NewProxy(f.url[len("mqtt://"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cable.Close)
+	hall := f.raise("hall", "Ada", boxOptions{config: func(c *config.Config) { c.Room.Broker = cable.URL() }})
+	bed := f.raise("bed", "Ben", boxOptions{})
+	f.meet()
+	want := func(when string, x *inFlat, want string) {
+		t.Helper()
+		if h := x.hush(); fmt.Sprint(h.Silent, h.Unconfirmed, h.Unreached, h.Room) != want {
+			t.Errorf("%s: %q, %+v; want %s", when, h.Words(), h, want)
+		}
+	}
+	want("whole", hall, "[bed] [] [] true")
+	want("whole, from the other side", bed, "[hall] [] [] true")
+	cable.Freeze() // everything is accepted, and nothing arrives
+	want("frozen", hall, "[] [] [bed] false")
+	want("the other side is frozen", bed, "[] [hall] [] false")
+	hall.until("alone", func() bool { return len(hall.room.Room.Members()) == 1 })
+	bed.until("alone", func() bool { return len(bed.room.Room.Members()) == 1 })
+	want("cut", hall, "[] [] [bed] false")
+	want("the other side is cut", bed, "[] [] [hall] false")
+	cable.Heal()
+	f.meet()
+	want("whole again", hall, "[bed] [] [] true")
+	bed.room.Room.Deliver(hall.self, round.Beat{Name: "hall", Left: true})
+	bed.until("that it has left", func() bool { return len(bed.room.Room.Members()) == 1 })
+	if h := bed.hush(); len(h.Unreached)+len(h.Unconfirmed) > 0 {
+		t.Errorf("a device that said goodbye is asked for: %+v", h)
+	}
+}
