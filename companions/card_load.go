@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/BurntSushi/toml"
-
 	"conch/companions/round"
 	"conch/device/spelling"
 )
@@ -162,7 +160,7 @@ func ParseCard(path string, data []byte) (Card, error) {
 		return Card{}, &CardError{File: path, Line: invalidLine(data), Want: "must be UTF-8 text"}
 	}
 	tree := make(map[string]any)
-	if _, err := toml.Decode(string(data), &tree); err != nil {
+	if _, err := spelling.Decode(string(data), &tree); err != nil {
 		e := &CardError{File: path}
 		e.Line, e.Want = spelling.TOML(string(data), err)
 		return Card{}, e

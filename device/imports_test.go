@@ -25,7 +25,7 @@ const module = "conch/"
 // else's is free, unless it is in owners.
 var imports = map[string][]string{
 	"coordinator/turn":        {},
-	"companions/words":        {},
+	"companions/words":        {"device/spelling"},
 	"companions/round":        {"companions/words"},
 	"companions/skills":       {},
 	"companions/talk":         {"companions/round", "coordinator/turn"},
@@ -116,6 +116,7 @@ var owners = map[string]string{
 	"periph.io/":                 "gpio/light/apa102.go gpio/periph.go",
 	"github.com/gen2brain/malgo": "audio/malgo*.go", // contexts, opening, streams
 	"C":                          "audio/malgo.go",
+	"github.com/BurntSushi/toml": "device/spelling/toml.go companions/words/lexicon.go device/language/language.go", // elsewhere a file is bounded first
 }
 
 // pure are the packages and files that only compute: no goroutine or channel of their own, no clock, no chance,

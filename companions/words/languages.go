@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"conch/device/spelling"
 )
 
 // Languages are what people say, in every language that is known. It is not written to: any number may read it.
@@ -26,7 +28,15 @@ type tongues uint64
 func readLanguages(dir fs.FS, in string) (all []language, err error) {
 	files, err := fs.ReadDir(dir, in)
 	for _, f := range files {
-		data, e := fs.ReadFile(dir, path.Join(in, f.Name()))
+		name := path.Join(in, f.Name())
+		st, e := fs.Stat(dir, name)
+		if e == nil && (!st.Mode().IsRegular() || st.Size() > spelling.MaxTOML) {
+			e = fmt.Errorf("%s: is no file of at most %d bytes: take it out", name, spelling.MaxTOML)
+		}
+		var data []byte
+		if e == nil {
+			data, e = fs.ReadFile(dir, name)
+		}
 		if e == nil {
 			var l language
 			if l, e = parseLanguage(f.Name(), data); e == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"conch/device/spelling"
 )
 
 // cue names what a list of phrases tells. What people say is data, a file a language (ROOM.md 10), and a cue there is a list with an example
@@ -129,7 +131,7 @@ func parseLanguage(name string, data []byte) (language, error) {
 	bad := func(line int, format string, args ...any) (language, error) {
 		return language{}, fmt.Errorf("%s:%d: %s", name, line, fmt.Sprintf(format, args...))
 	}
-	meta, err := toml.Decode(string(data), &l)
+	meta, err := spelling.Decode(string(data), &l)
 	var parse toml.ParseError
 	switch {
 	case errors.As(err, &parse):

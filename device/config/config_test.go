@@ -154,6 +154,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"broken TOML", "[audio]\nvolume = \n", "config: FILE:2: volume: there is no value behind ="},
 		{"a key twice", "[audio]\nvolume = 1\nvolume = 2\n", "config: FILE:3: audio.volume is set twice: keep one of the two lines"},
 		{"not UTF-8", "[audio]\n# \xff\n", "config: FILE:2: not UTF-8 text"},
+		{"zeros", "[audio]\n\x00", "config: FILE:2: there are zero bytes, as a power cut leaves them: write the file again, or take a copy (UTF-8)"},
 		{"everything at once, in the order of the file", "[audio]\nvolume = 200\nperiod_ms = 80\n[log]\nlevel = 1\n[audi]\n",
 			"config: audio.volume = 200: must be a whole number, 0 to 100; set by file FILE:2\n" +
 				"config: audio.period_ms = 80: must be 2 to 20 (a longer period cannot keep the 30 ms promise); set by file FILE:3\n" +
@@ -198,7 +199,7 @@ func TestConfigFilesThatAreNone(t *testing.T) {
 		{dir, "is a directory, not a file"},
 		{fifo, "is not a regular file (p---------)"},
 		{"/dev/zero", "is not a regular file (Dc---------)"},
-		{huge, "has 1073741824 bytes, more than the 1048576 allowed"},
+		{huge, "has 1073741824 bytes, more than the 262144 allowed"},
 		{dir + "/absent", "no such file or directory"},
 		{dir + "/a\x00b", "invalid argument"},
 	} {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/BurntSushi/toml"
+	"conch/device/spelling"
 )
 
 // A setting is written into a person's file by changing as few lines as can be: what they have written around it stays, letter
@@ -26,7 +26,7 @@ type Edit struct {
 // Plain is the value as a flag has it.
 func (e Edit) Plain() string {
 	var one map[string]any
-	if _, err := toml.Decode("x = "+e.Value, &one); err != nil {
+	if _, err := spelling.Decode("x = "+e.Value, &one); err != nil {
 		return e.Value
 	}
 	return fmt.Sprint(one["x"])
@@ -118,16 +118,16 @@ func behind(value string) string {
 // checkEdit reads what came out: the edits are in force, and nothing else has changed.
 func checkEdit(before, after string, edits []Edit) error {
 	var old, is, want map[string]any
-	if _, err := toml.Decode(before, &old); err != nil {
+	if _, err := spelling.Decode(before, &old); err != nil {
 		return fmt.Errorf("the file has a mistake already: %w", err)
 	}
-	if _, err := toml.Decode(after, &is); err != nil {
+	if _, err := spelling.Decode(after, &is); err != nil {
 		return errors.New("the file is written in a way that cannot be changed safely")
 	}
 	for _, e := range edits {
 		section, name, _ := strings.Cut(e.Key, ".")
 		var one map[string]map[string]any
-		if _, err := toml.Decode(fmt.Sprintf("[%s]\n%s = %s\n", section, name, e.Value), &one); err != nil {
+		if _, err := spelling.Decode(fmt.Sprintf("[%s]\n%s = %s\n", section, name, e.Value), &one); err != nil {
 			return fmt.Errorf("%s = %s: %w", e.Key, e.Value, err)
 		}
 		table, _ := is[section].(map[string]any)

@@ -13,10 +13,8 @@ import (
 	"syscall"
 	"unicode/utf8"
 
-	"github.com/BurntSushi/toml"
+	"conch/device/spelling"
 )
-
-const maxConfig = 1 << 20 // bytes; the example is 8 kB
 
 // LoadOptions says where to look. The zero value is what a plain `conch run` uses.
 type LoadOptions struct {
@@ -175,7 +173,7 @@ func (l *loader) noSection(name string, sections []string, origin string) {
 }
 
 func (l *loader) file(path string) {
-	data, info, err := ReadBounded(path, maxConfig)
+	data, info, err := ReadBounded(path, spelling.MaxTOML)
 	if err != nil {
 		l.problem("%s: %v", path, err)
 		l.doubtAll()
@@ -196,7 +194,7 @@ func (l *loader) parse(path string, data []byte) {
 		return
 	}
 	tree := make(map[string]any)
-	if _, err := toml.Decode(string(data), &tree); err != nil {
+	if _, err := spelling.Decode(string(data), &tree); err != nil {
 		line, say := TOML(string(data), err)
 		l.problem("%s:%d: %s", path, line, say)
 		l.rescue(path, data, line)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"conch/device/spelling"
 )
 
@@ -143,18 +141,18 @@ func (l *loader) rescue(path string, data []byte, line int) {
 		}
 		head := string(bytes.Join(lines[:n], nil))
 		tree := make(map[string]any)
-		_, err := toml.Decode(head, &tree)
+		_, err := spelling.Decode(head, &tree)
 		if err == nil {
 			l.take(path, tree, keyLines(head))
 			break
 		}
 		next := n - 1
-		if parse, ok := err.(toml.ParseError); ok { //nolint:errorlint // Decode returns it as it is
-			next = min(next, parse.Position.Line-1)
+		if at, _ := TOML(head, err); at > 1 {
+			next = min(next, at-1)
 		}
 		n = max(0, next)
 	}
-	if len(bytes.Join(lines[n:], nil)) > rescueMost {
+	if len(bytes.Join(lines[n:], nil)) > rescueMost || bytes.IndexByte(data, 0) >= 0 { // zeros may stand for anything
 		l.doubtAll()
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"conch/device/spelling"
 )
 
 // anyway loads text as the service does.
@@ -68,6 +70,10 @@ func TestServiceStartsWithARefusedConfiguration(t *testing.T) {
 		{"cut in the middle of a word", "[audio]\nvolume = 20\n[voice]\nremem", LoadOptions{}, map[string]string{"audio.volume": "20", "voice.remember": "false"}},
 		{"a word of a sentence is no key", "[audio\n[voice]\ninstructions = \"Listen, and remember what members of the family like.\"\n", LoadOptions{},
 			map[string]string{"room.listen": `"127.0.0.1:1883"`, "room.broker": `""`}},
+		{"zeros behind it, as a power cut leaves them", "[audio]\nvolume = 20\n\x00\x00", LoadOptions{},
+			map[string]string{"audio.volume": "20", "voice.remember": "false", "voice.ceiling_tokens": "1"}},
+		{"a path that is too deep behind it", "[audio]\nvolume = 20\n" + strings.Repeat("remember.", 9) + "x = 1\n", LoadOptions{},
+			map[string]string{"audio.volume": "20", "voice.remember": "false"}},
 		{"not UTF-8", "[audio]\nvolume = 20\n[device]\ncompanion = \"Zo\xeb\"\n", LoadOptions{}, map[string]string{"audio.volume": "20", "device.companion": `["Ada"]`, "voice.remember": "true"}},
 
 		{"the environment", "[voice]\nceiling_tokens = 500\n", LoadOptions{Environ: []string{"CONCH_VOICE_CEILING_TOKENS=lots", "CONCH_AUDIO_VOLUME=loud"}},
@@ -102,7 +108,7 @@ func TestServiceStartsWithARefusedConfiguration(t *testing.T) {
 // A file of which nothing can be read may have said anything: every guard is shut. What is set elsewhere counts.
 func TestServiceStartsWithoutItsFile(t *testing.T) {
 	locked := writeFile(t, "[voice]\nceiling_tokens = 500\n")
-	huge := writeFile(t, strings.Repeat("# x\n", maxConfig/4+1))
+	huge := writeFile(t, strings.Repeat("# x\n", spelling.MaxTOML/4+1))
 	files := map[string]string{"a directory": t.TempDir(), "gone": filepath.Join(t.TempDir(), "conch.toml"), "too long": huge}
 	if os.Getuid() != 0 {
 		if err := os.Chmod(locked, 0); err != nil {

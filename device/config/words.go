@@ -93,6 +93,9 @@ func showKey(name string) string {
 	return clip(printable.Text(name), 60)
 }
 
+// Decode reads TOML that is bounded first.
+var Decode = spelling.Decode
+
 // TOML is what is wrong with a file that is no TOML, and on which line.
 func TOML(text string, err error) (line int, say string) { return spelling.TOML(text, err) }
 

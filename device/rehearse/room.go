@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/BurntSushi/toml"
-
 	"conch/companions"
 	"conch/companions/round"
 	"conch/device/config"
@@ -74,7 +72,7 @@ func ReadRoom(path string) (Room, error) {
 			Cards      []string
 		}
 	}
-	meta, err := toml.Decode(string(data), &file)
+	meta, err := config.Decode(string(data), &file)
 	if err != nil {
 		line, say := config.TOML(string(data), err)
 		return Room{}, fmt.Errorf("%s:%d: %s", path, line, say)

@@ -9,9 +9,97 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
+// MaxTOML is how many bytes a text may have: the example has 16 kB.
+const MaxTOML = 256 << 10
+
+// maxPath is how many names and brackets may be around a value: the parser's memory grows with the square of them.
+const maxPath = 8
+
+// refusedError is a text that the parser does not see.
+type refusedError struct {
+	line int
+	say  string
+}
+
+func (r refusedError) Error() string { return fmt.Sprintf("line %d: %s", r.line, r.say) }
+
+// Decode reads TOML into v. What could fill the memory it refuses before it is parsed.
+func Decode(text string, v any) (toml.MetaData, error) {
+	if err := bounded(text); err != nil {
+		return toml.MetaData{}, err
+	}
+	return toml.Decode(text, v)
+}
+
+// bounded walks through the text as the parser does up to its first mistake, and refuses what is too large or too deep.
+func bounded(text string) error {
+	if len(text) > MaxTOML {
+		return refusedError{1, fmt.Sprintf("there are %d bytes, more than the %d allowed: leave out what is no setting", len(text), MaxTOML)}
+	}
+	if i := strings.IndexByte(text, 0); i >= 0 {
+		return refusedError{1 + strings.Count(text[:i], "\n"), "there are zero bytes, as a power cut leaves them: write the file again, or take a copy (UTF-8)"}
+	}
+	var names [maxPath + 1]int // of each bracket that is open
+	path, open := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '#':
+			i += end(text[i:], "\n", "\n", false) - 1
+		case '"', '\'':
+			quote := text[i : i+1]
+			if triple := strings.Repeat(quote, 3); strings.HasPrefix(text[i:], triple) {
+				i += 2 + end(text[i+3:], triple, triple, c == '"') + 3
+				for n := 0; n < 2 && strings.HasPrefix(text[min(len(text), i+1):], quote); n++ { // two may stand before the three
+					i++
+				}
+				continue
+			}
+			i += end(text[i+1:], quote, "\n", c == '"') + 1
+		case '.':
+			names[open]++
+			path++
+		case '[', '{':
+			if open++; open <= maxPath {
+				names[open] = 0
+			}
+			path++
+		case ']', '}':
+			if open > 0 {
+				path -= names[open] + 1
+				open--
+			}
+		case ',', '\n':
+			if c == ',' || open == 0 {
+				path -= names[open]
+				names[open] = 0
+			}
+		}
+		if path >= maxPath {
+			say := fmt.Sprintf("more than %d names or brackets are in each other: a setting is KEY = VALUE below a [section]", maxPath)
+			return refusedError{1 + strings.Count(text[:min(i, len(text))], "\n"), say}
+		}
+	}
+	return nil
+}
+
+// end is where one of two marks begins, or where the text ends. What stands behind a backslash is no mark, if there are escapes.
+func end(text, mark, other string, escapes bool) int {
+	for i := 0; i < len(text); i++ {
+		if escapes && text[i] == '\\' {
+			i++
+		} else if strings.HasPrefix(text[i:], mark) || strings.HasPrefix(text[i:], other) {
+			return i
+		}
+	}
+	return len(text)
+}
+
 // TOML is what is wrong with a text that is no TOML, for a person who wrote a setting and not a grammar: on which line, and what may stand
 // there. The value stays unsaid: it may be a secret.
 func TOML(text string, err error) (line int, say string) {
+	if refused := (refusedError{}); errors.As(err, &refused) {
+		return refused.line, refused.say
+	}
 	parse := toml.ParseError{}
 	if !errors.As(err, &parse) {
 		return 1, "this is no TOML: KEY = VALUE below a [section], one a line"
