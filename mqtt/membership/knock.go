@@ -116,13 +116,6 @@ func (k *knocks) all(room *Room, self round.DeviceID) bool {
 	return true
 }
 
-// forget is a beginning: nobody has knocked.
-func (k *knocks) forget() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.by = nil
-}
-
 // nameless is what a stranger is shown.
 func (k *knocks) nameless(now time.Time) (*tls.Certificate, error) {
 	k.mu.Lock()

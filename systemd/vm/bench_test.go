@@ -128,6 +128,15 @@ func dirFor(t *testing.T) string {
 	return dir
 }
 
+func (b *box) running() bool {
+	select {
+	case <-b.ended:
+		return false
+	default:
+		return true
+	}
+}
+
 // over ends the guest. Disks are large: they stay only where a saved guest is continued from.
 func (b *box) over() {
 	dir := b.o.Dir

@@ -284,15 +284,6 @@ func (g *Guest) Cut() {
 	g.hangUp()
 }
 
-func (g *Guest) running() bool {
-	select {
-	case <-g.ended:
-		return false
-	default:
-		return true
-	}
-}
-
 // Quit ends QEMU in order, without asking the guest: its disk is as if the power had gone, and what was saved is kept.
 func (g *Guest) Quit() error {
 	err := g.qmp.call(agentLimit, "quit", nil, nil)
