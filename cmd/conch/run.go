@@ -27,6 +27,9 @@ type runCmd struct {
 // same program anew, which reads what it is from there. Its id, its open standard streams and its environment stay, so that a service
 // manager sees a reload and no end.
 func (c runCmd) Run(e *env) error {
+	if err := service.Conceal(); err != nil {
+		fmt.Fprintln(e.err, "conch:", err)
+	}
 	err := c.once(e)
 	if !errors.Is(err, join.ErrRestart) {
 		return err
