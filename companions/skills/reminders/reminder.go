@@ -4,15 +4,16 @@ import "time"
 
 // Our choices.
 const (
-	most    = 200              // reminders
-	prompt  = 5 * time.Minute  // who is later is late
-	insist  = 10 * time.Minute // until it is said again
-	often   = 12               // times that it is said, if nobody says done
-	retry   = 5 * time.Minute  // until what could not be said is tried again
-	answer  = 12 * time.Hour   // in which one that was told can be answered by "done"
-	wrong   = time.Hour        // a clock that goes back by more was wrong
-	look    = 30 * time.Second // how often somebody looks at the clock, which may jump, while there is a reminder
-	unknown = 2026             // in an earlier year the clock is wrong
+	most    = 200                 // reminders
+	prompt  = 5 * time.Minute     // who is later is late
+	insist  = 10 * time.Minute    // until it is said again
+	often   = 12                  // times that it is said, if nobody says done
+	retry   = 5 * time.Minute     // until what could not be said is tried again
+	answer  = 12 * time.Hour      // in which one that was told can be answered by "done"
+	wrong   = time.Hour           // a clock that goes back by more was wrong
+	mended  = 30 * 24 * time.Hour // in which a clock that was wrong is put right
+	look    = 30 * time.Second    // how often somebody looks at the clock, which may jump, while there is a reminder
+	unknown = 2026                // in an earlier year the clock is wrong
 )
 
 // reminder is one, as it is kept. Of what is told the state is on the disk before the words begin and after they have ended, so that
@@ -29,6 +30,8 @@ type reminder struct {
 	Due    time.Time `json:"due,omitzero"`     // the next; zero: there is none
 	Of     time.Time `json:"of,omitzero"`      // the one that was due last; zero: none yet
 	Missed int       `json:"missed,omitempty"` // before it, that were never told
+	From   time.Time `json:"from,omitzero"`    // the first that a clock found due which may be ahead
+	Seen   time.Time `json:"seen,omitzero"`    // what that clock showed
 	Begun  bool      `json:"begun,omitempty"`  // its words may have begun
 	Told   time.Time `json:"told,omitzero"`    // when they had ended
 	Times  int       `json:"times,omitempty"`
@@ -72,17 +75,32 @@ func (r *reminder) repeats() bool {
 
 // over says that nobody needs it any more.
 func (r *reminder) over(now time.Time) bool {
-	return !r.pending() && (!r.Done.IsZero() || now.Sub(r.Told) > answer)
+	return !r.pending() && (!r.Done.IsZero() || now.Sub(r.Told) > r.kept())
 }
 
-// step says whether something is to be told now. Then it is changed, and has to be written before that.
+// kept is for how long after it was told. One that was found due long after its time may be due again: the clock may have been ahead.
+func (r *reminder) kept() time.Duration { return answer + min(max(r.Seen.Sub(r.Of), 0), mended) }
+
+// step says whether something is to be told now. Then it is changed, and has to be written before that. A clock that goes back was
+// wrong: what was found due by it is due anew, and what was told by it may have been heard.
 func (r *reminder) step(now time.Time) words {
+	heard := false
 	switch {
 	case r.busy:
 		return silent
-	case r.Of.Sub(now) > wrong: // the clock that told it was wrong
-		r.Of, r.Told, r.Times, r.Missed, r.Begun, r.Done = time.Time{}, time.Time{}, 0, 0, false, time.Time{}
-		r.Due = r.when.next(now)
+	case now.Year() < unknown:
+		return silent
+	case max(r.Seen.Sub(now), r.Of.Sub(now)) > wrong:
+		if heard = !r.Told.IsZero(); heard && r.Rule == "" && !r.Done.IsZero() {
+			return silent // it is done
+		}
+		if r.Due = r.From; r.From.IsZero() || r.Seen.Sub(now) <= wrong {
+			r.Due = r.when.next(now)
+		}
+		r.Of, r.Seen, r.Told, r.Times, r.Missed, r.Begun, r.Done = time.Time{}, time.Time{}, time.Time{}, 0, 0, false, time.Time{}
+	}
+	if r.later.Sub(now) > retry {
+		r.later = time.Time{}
 	}
 	var how words
 	switch {
@@ -90,13 +108,19 @@ func (r *reminder) step(now time.Time) words {
 		if !r.open() {
 			r.Missed = -1
 		}
+		if r.Seen.Sub(r.From) <= wrong || now.Sub(r.Seen) > mended { // else that clock may still be ahead
+			r.From, r.Seen = r.Due, now
+		}
 		n, last, next := r.when.due(r.Due, now)
 		if n == 0 { // the zone is another than when it was set
 			n, last = 1, r.Due
 		}
 		r.Missed, r.Of, r.Due = r.Missed+n, last, next
 		r.Told, r.Times, r.Done, r.Begun = time.Time{}, 0, time.Time{}, false
-		if how = fresh; now.Sub(r.Of) > prompt {
+		switch how = fresh; {
+		case heard:
+			how = perhaps
+		case now.Sub(r.Of) > prompt:
 			how = late
 		}
 	case r.open() && r.Begun:
@@ -130,6 +154,8 @@ func (r *reminder) wake(now time.Time) time.Time {
 	switch {
 	case r.busy:
 		return time.Time{}
+	case now.Year() < unknown:
+		return now.Add(look)
 	case r.open():
 		return r.later
 	case r.repeats():
@@ -137,7 +163,7 @@ func (r *reminder) wake(now time.Time) time.Time {
 	case !r.Due.IsZero():
 		return r.Due
 	}
-	return r.Told.Add(answer + time.Second)
+	return r.Told.Add(r.kept() + time.Second)
 }
 
 // first is the earlier of two; zero is none.

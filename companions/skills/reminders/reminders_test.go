@@ -302,6 +302,76 @@ func TestTheClockOnTheWallMayJump(t *testing.T) {
 	})
 }
 
+// A clock that is ahead for a while costs no reminder that comes due meanwhile: it is told at its time or late, once more where it may
+// have been heard.
+func TestAClockThatWasAheadLosesNoReminder(t *testing.T) {
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	const again, missed = "you may have heard this already: take your pills.", "this reminder, today at 08:00, was missed: take your pills."
+	failed := func() skills.Outcome { return skills.OutcomeExpired }
+	for name, row := range map[string]struct {
+		set, ahead string
+		by         time.Duration
+		ends       func() skills.Outcome
+		restart    bool
+		back       string
+		at, want   string
+	}{
+		"two years, back after it was due":     {pills, "2026-11-24 07:50:00", 2 * year, nil, false, "2026-11-24 08:20:00", "2026-11-24 08:21:00", again},
+		"nobody heard it":                      {pills, "2026-11-24 07:50:00", 2 * year, failed, false, "2026-11-24 08:20:00", "2026-11-24 08:21:00", missed},
+		"nobody heard it, and it begins anew":  {pills, "2026-11-24 07:50:00", 2 * year, failed, true, "2026-11-24 08:20:00", "2026-11-24 08:21:00", missed},
+		"every day":                            {daily, "2026-11-24 07:50:00", 2 * year, nil, false, "2026-11-24 08:20:00", "2026-11-24 08:21:00", again},
+		"back before it is due":                {pills, "2026-11-24 07:00:00", 2 * year, nil, false, "2026-11-24 07:30:00", "2026-11-24 08:00:00", here},
+		"every day, back before it is due":     {daily, "2026-11-24 07:00:00", 2 * year, nil, false, "2026-11-24 07:30:00", "2026-11-24 08:00:00", here},
+		"one day":                              {pills, "2026-11-23 20:30:00", day, nil, true, "2026-11-23 21:00:00", "2026-11-24 08:00:00", here},
+		"for days, and longer than it is kept": {pills, "2026-11-23 20:30:00", 2 * year, nil, true, "2026-12-03 21:00:00", "2026-12-03 21:01:00", ""},
+		"a reminder of next month":             {`{"text":"take your pills","at":"2026-12-20T08:00"}`, "2026-11-23 20:30:00", 2 * year, nil, true, "2026-11-27 21:00:00", "2026-12-20 08:00:00", here},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, evening, func(l *life) {
+				l.says("add_reminder", row.set, "is set")
+				l.until(row.ahead)
+				l.off, l.ends = row.by, row.ends
+				to, err := time.ParseInLocation(time.DateTime, row.back, l.clock().Location())
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(to.Sub(l.clock()))
+				synctest.Wait()
+				if row.restart {
+					l.stop()
+					l.starts()
+				}
+				l.heard = nil
+				l.off, l.ends = 0, nil
+				l.until(row.at)
+				if len(l.heard) == 0 || row.want != "" && (len(l.heard) != 1 || l.heard[0] != row.want) {
+					t.Errorf("%q; want %q", l.heard, row.want)
+				}
+			})
+		})
+	}
+}
+
+// A board without a clock starts in 1970: what was told before that is not told again, and what is due waits for the time.
+func TestAClockThatStartsIn1970TellsNothingTwice(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", pills, "is set")
+		l.until("2026-11-24 08:00:00")
+		l.hears(here)
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-11-24T09:00"}`, "is set")
+		l.stop()
+		l.off = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC).Sub(l.clock())
+		l.starts()
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		l.hears()
+		l.off = 0
+		time.Sleep(look)
+		synctest.Wait()
+		l.hears("this reminder, today at 09:00, was missed: take your pills.")
+	})
+}
+
 // If conch ends within the words nobody knows whether they were heard, and that is said; after the words it is not said again.
 func TestAReminderIsNeverDoubledWithoutSayingSo(t *testing.T) {
 	lives(t, evening, func(l *life) {
