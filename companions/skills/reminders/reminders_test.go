@@ -307,6 +307,7 @@ func TestTheClockOnTheWallMayJump(t *testing.T) {
 func TestAClockThatWasAheadLosesNoReminder(t *testing.T) {
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
 	const again, missed = "you may have heard this already: take your pills.", "this reminder, today at 08:00, was missed: take your pills."
+	const far = `{"text":"take your pills","at":"2026-12-20T08:00"}`
 	failed := func() skills.Outcome { return skills.OutcomeExpired }
 	for name, row := range map[string]struct {
 		set, ahead string
@@ -324,7 +325,7 @@ func TestAClockThatWasAheadLosesNoReminder(t *testing.T) {
 		"every day, back before it is due":     {daily, "2026-11-24 07:00:00", 2 * year, nil, false, "2026-11-24 07:30:00", "2026-11-24 08:00:00", here},
 		"one day":                              {pills, "2026-11-23 20:30:00", day, nil, true, "2026-11-23 21:00:00", "2026-11-24 08:00:00", here},
 		"for days, and longer than it is kept": {pills, "2026-11-23 20:30:00", 2 * year, nil, true, "2026-12-03 21:00:00", "2026-12-03 21:01:00", ""},
-		"a reminder of next month":             {`{"text":"take your pills","at":"2026-12-20T08:00"}`, "2026-11-23 20:30:00", 2 * year, nil, true, "2026-11-27 21:00:00", "2026-12-20 08:00:00", here},
+		"a reminder of next month":             {far, "2026-11-23 20:30:00", 2 * year, nil, true, "2026-11-27 21:00:00", "2026-12-20 08:00:00", here},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lives(t, evening, func(l *life) {
