@@ -25,6 +25,7 @@ const (
 	logToolFailed   = "tool.failed"
 	logToolPanicked = "tool.panicked"
 	logToolLeftOut  = "tool.left_out" // source, tool, why: nobody can call it
+	logToolRefused  = "tool.refused"  // cause, kind: the words that called it may not
 )
 
 // Bounds of a tool.
@@ -79,7 +80,8 @@ type boxed struct {
 type Outcome struct {
 	Output string
 	Effect skills.Effect
-	Failed bool // Output is an apology
+	Failed bool   // Output is an apology
+	Quotes string // the skill, where Output has words that others wrote
 }
 
 // NewToolbox makes an empty one. now is the clock on the wall.
@@ -219,6 +221,10 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 		log.Warn(logToolFailed, "err", "no such tool")
 		return sorry("There is no tool named %q, or it is not there just now.", cut(c.Name, 100))
 	}
+	if !allows(c, t) {
+		log.Warn(logToolRefused, "cause", c.Cause, "quoted", c.Quoted, "kind", t.Kind)
+		return sorry("%s", refusal(c))
+	}
 	if b.May != nil && !b.May(string(c.Who), c.Name) {
 		log.Warn(logToolFailed, "err", "its card does not name this tool", "companion", c.Who)
 		return sorry("You may not use %q. Say that you cannot do that.", c.Name)
@@ -235,7 +241,10 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 	defer cancel()
 	began := time.Now()
 	o := b.run(skills.Context{Context: ctx, Turn: string(c.Turn), Companion: string(c.Who), Log: log, Now: b.now}, t, args)
-	log.Info(logToolDone, "ms", time.Since(began).Milliseconds(), "failed", o.Failed)
+	if !t.Own && o.Output != "" {
+		o.Quotes = t.skill
+	}
+	log.Info(logToolDone, "ms", time.Since(began).Milliseconds(), "failed", o.Failed, "cause", c.Cause)
 	return o
 }
 

@@ -60,7 +60,7 @@ func TestSystemSkill(t *testing.T) {
 		{"set_volume", `{"percent":-3}`, "The volume is 0 percent.", skills.SetVolume{}},
 		{"stop", `{}`, "Stopped.", skills.CancelMedia{}},
 	} {
-		o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: row.tool, Args: row.args})
+		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: row.tool, Args: row.args})
 		if o.Failed || o.Effect != row.effect || !strings.Contains(o.Output, row.output) {
 			t.Errorf("%s(%s) = %+v; want %q, %v", row.tool, row.args, o, row.output, row.effect)
 		}
@@ -77,7 +77,8 @@ func TestSystemSkill(t *testing.T) {
 		{"stop", `{"now":true}`, `"now" is unknown`},
 		{"explode", `{}`, "no tool named"},
 	} {
-		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: row.tool, Args: row.args}); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, row.why) {
+		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: row.tool, Args: row.args})
+		if !o.Failed || o.Effect != nil || !strings.Contains(o.Output, row.why) {
 			t.Errorf("%s(%.40s) = %+v; want refused: %s", row.tool, row.args, o, row.why)
 		}
 	}
@@ -94,7 +95,8 @@ func TestToolThatPanicsApologises(t *testing.T) {
 		}))
 	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "spoken": "did not work: nobody answers there.",
 		"loud": "between 0 and 100"} {
-		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: name, Args: "{}"}); !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {
+		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: name, Args: "{}"})
+		if !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {
 			t.Errorf("%s = %+v; want an apology with %q", name, o, want)
 		}
 	}
@@ -127,7 +129,8 @@ func TestToolThatIsOver(t *testing.T) {
 			}},
 		} {
 			ctx, cancel := row.end(t.Context())
-			if o := b.Call(ctx, turn.CallTool{Turn: "t-1", Name: row.tool, Args: "{}"}); o.Failed != row.failed || !strings.Contains(o.Output, row.want) {
+			o := b.Call(ctx, turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: row.tool, Args: "{}"})
+			if o.Failed != row.failed || !strings.Contains(o.Output, row.want) {
 				t.Errorf("%s: %+v; want %q, failed %v", row.tool, o, row.want, row.failed)
 			}
 			cancel()
@@ -139,7 +142,7 @@ func TestHugeOutputIsCut(t *testing.T) {
 	b := newBox(t, tool("talks", func(skills.Context) (skills.Result, error) {
 		return skills.Result{Output: strings.Repeat("ü", 1<<20)}, nil
 	}))
-	o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "talks", Args: "{}"})
+	o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: "talks", Args: "{}"})
 	if len(o.Output) > maxOutput || !strings.HasSuffix(o.Output, "[cut off here]") || strings.ToValidUTF8(o.Output, "") != o.Output {
 		t.Errorf("%d bytes, ending %q", len(o.Output), o.Output[len(o.Output)-30:])
 	}
@@ -195,7 +198,8 @@ func TestArgumentsAreCheckedInDepth(t *testing.T) {
 		`{"lamps":[{"name":"a"}],"a":1,"b":1,"c":1,"d":1}`: "; and 1 more",
 		`{"lamps":` + strings.Repeat("[", 30000):           "not one JSON object",
 	} {
-		if o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "scene", Args: args}); !strings.Contains(o.Output, want) || o.Failed != (want != "done") {
+		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: "scene", Args: args})
+		if !strings.Contains(o.Output, want) || o.Failed != (want != "done") {
 			t.Errorf("%.80s = %+v; want %q", args, o, want)
 		}
 	}
@@ -267,7 +271,7 @@ func TestToolsComeAndGo(t *testing.T) {
 	if got := names(); got != "a40 b0 c40 s20" || len(before) != 120 {
 		t.Errorf("without b: %s; a list that was taken before has %d", got, len(before))
 	}
-	if o := b.Call(t.Context(), turn.CallTool{Name: "b1"}); !o.Failed || !strings.Contains(o.Output, "not there just now") {
+	if o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Name: "b1"}); !o.Failed || !strings.Contains(o.Output, "not there just now") {
 		t.Errorf("a call of one that is gone: %+v", o)
 	}
 	var wg sync.WaitGroup // who calls while others come and go gets the one or the other
@@ -277,7 +281,7 @@ func TestToolsComeAndGo(t *testing.T) {
 				if i == 0 {
 					b.Replace("b", tools("b", 3))
 					b.Replace("b", nil)
-				} else if o := b.Call(t.Context(), turn.CallTool{Name: "a1"}); o.Output != "a" {
+				} else if o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Name: "a1"}); o.Output != "a" {
 					t.Errorf("%+v", o)
 				}
 			}
@@ -291,7 +295,7 @@ func TestACompanionCallsWhatItsCardNames(t *testing.T) {
 	b := newBox(t, tool("stop", func(skills.Context) (skills.Result, error) { return skills.Result{Output: "stopped"}, nil }))
 	b.May = func(companion, tool string) bool { return companion == "ada" }
 	for who, failed := range map[turn.Who]bool{"ada": false, "ben": true} {
-		if o := b.Call(t.Context(), turn.CallTool{Who: who, Name: "stop"}); o.Failed != failed {
+		if o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Who: who, Name: "stop"}); o.Failed != failed {
 			t.Errorf("%s: %+v", who, o)
 		}
 	}
@@ -303,7 +307,7 @@ func TestTheLogOfAToolHasItsSkill(t *testing.T) {
 	if err := b.Add("kettle", list{tool("boil", func(ctx skills.Context) (skills.Result, error) { ctx.Log.Info("hot"); return skills.Result{}, nil })}); err != nil {
 		t.Fatal(err)
 	}
-	b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "boil"})
+	b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: "boil"})
 	if want := "msg=hot skill=kettle turn=t-1 tool=boil"; !strings.Contains(log.String(), want) {
 		t.Errorf("%s; want %s", log.String(), want)
 	}
@@ -317,7 +321,7 @@ func FuzzArguments(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, args string) {
-		o := b.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "set_volume", Args: args})
+		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: "set_volume", Args: args})
 		if v, ok := o.Effect.(skills.SetVolume); ok && (v.Percent < 0 || v.Percent > 100) || o.Output == "" {
 			t.Errorf("set_volume(%q) = %+v", args, o)
 		}

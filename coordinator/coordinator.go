@@ -221,10 +221,10 @@ func (c *Coordinator) Release(at time.Duration, held int, b turn.Button) {
 	c.inbox.post(entry{ev: turn.Released{At: at, Held: held, Button: b}})
 }
 
-// Ask is a typed question. It interrupts like a press; it may wait for room in the inbox, and the runner drops.
+// Ask is a line that a person typed here. It interrupts like a press; it may wait for room in the inbox, and the runner drops.
 func (c *Coordinator) Ask(text string) turn.ID {
 	id := c.o.NewID()
-	c.Post(turn.Asked{At: c.Now(), Turn: id, Text: text})
+	c.Post(turn.Asked{At: c.Now(), Turn: id, Text: text, Cause: turn.CauseLine})
 	return id
 }
 

@@ -104,6 +104,7 @@ type ToolResult struct {
 	Sound  []int16    // EffectPlaySound, 24 kHz
 	Volume int        // EffectSetVolume, 0..100
 	Claim  ClaimFunc  // EffectInputClaim
+	Quotes string     // the skill, where Output has words that others wrote
 }
 
 // StreamFunc produces audio until it is done or ctx ends. write blocks at the pace of the speaker, for as long as a pause

@@ -196,7 +196,7 @@ func (r *runner) returned(d toolDone) turn.ToolReturned {
 	res := d.result
 	ev := turn.ToolReturned{
 		At: r.now(), Turn: d.call.Turn, Call: d.call.Call,
-		Output: res.Output, Effect: res.Effect, Volume: min(max(res.Volume, 0), 100),
+		Output: res.Output, Effect: res.Effect, Volume: min(max(res.Volume, 0), 100), Quotes: res.Quotes,
 	}
 	switch res.Effect {
 	case turn.EffectAudioStream, turn.EffectPlaySound, turn.EffectInputClaim:

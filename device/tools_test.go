@@ -43,7 +43,8 @@ func TestAStreamThatDoesNotWaitIsToldSo(t *testing.T) {
 		box := handsOf(t, slog.New(slog.DiscardHandler), skill{"play": func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.AudioStream{Live: live}}, nil
 		}}, func(turn.ID, string) {})
-		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Name: "play", Args: "{}"}); r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
+		r := box.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: "play", Args: "{}"})
+		if r.Effect != turn.EffectAudioStream || r.Stream.Live != live {
 			t.Errorf("%+v of a stream that says Live: %v", r, live)
 		}
 	}
@@ -54,7 +55,7 @@ func TestAToolKnowsWhoCalls(t *testing.T) {
 	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }},
 		func(turn.ID, string) {})
 	for who, want := range map[turn.Who]string{"": "ada", "ben": "ben"} {
-		if r := box.Call(t.Context(), turn.CallTool{Turn: "t-1", Who: who, Name: "who", Args: "{}"}); r.Output != want {
+		if r := box.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Who: who, Name: "who", Args: "{}"}); r.Output != want {
 			t.Errorf("a call of %q is %q's; want %q's", who, r.Output, want)
 		}
 	}

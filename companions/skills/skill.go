@@ -53,7 +53,29 @@ type Tool struct {
 	Name        string          // letters, digits, _ and -, at most 64: what the model calls
 	Description string          // when to use it, for the model
 	Schema      json.RawMessage // JSON Schema of the arguments, an object; nil: no arguments
+	Kind        Kind            // what it does besides its answer; it decides who may cause a call
+	Own         bool            // its output is conch's own words: no title, value or text that others wrote
 	Handler     func(ctx Context, args json.RawMessage) (Result, error)
+}
+
+// Kind is what a tool does besides its answer. The zero value is the strictest, for a tool of which nothing is known.
+type Kind uint8
+
+// Kinds of tools. SKILLS.md 2.5 has the table of who may cause a call of which.
+const (
+	ChangesHouse    Kind = iota // something outside this device, or nobody knows what
+	Reads                       // tells something, and changes nothing
+	ChangesDevice               // plays, sets or keeps something here; a word takes it back
+	Erases                      // what no word takes back: forgets for good, closes the microphone
+	SpeaksElsewhere             // opens a microphone or speaks at another device
+	Costs                       // spends money
+)
+
+// Kinds lists all of them; tables and tests range over it.
+var Kinds = []Kind{Reads, ChangesDevice, Erases, ChangesHouse, SpeaksElsewhere, Costs}
+
+func (k Kind) String() string {
+	return [...]string{"changes the house", "reads", "changes this device", "erases", "speaks elsewhere", "costs"}[k]
 }
 
 // Context is a call's surroundings. It ends with the call's deadline, with its turn, however that ends, and when the call

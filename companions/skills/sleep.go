@@ -47,7 +47,7 @@ func (s *Sleep) Fade(pcm []int16, now time.Time) (asleep bool) {
 // Tool sets it.
 func (s *Sleep) Tool(now func() time.Time) Tool {
 	return Tool{
-		Name:        "sleep_timer",
+		Name: "sleep_timer", Kind: ChangesDevice, Own: true,
 		Description: "Has the book, the music or the radio become silent and stop after so many minutes; 0 takes that back.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"minutes":{"type":"integer","minimum":0,"maximum":720}},` +
 			`"required":["minutes"],"additionalProperties":false}`),

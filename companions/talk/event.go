@@ -18,6 +18,7 @@ type (
 		Turn  turn.ID
 		Alone bool
 		To    []round.Participant
+		Cause turn.Cause
 	}
 	// Announced: a turn begins that nobody asked for, a timer or an announcement.
 	Announced struct{ Turn turn.ID }
@@ -61,13 +62,15 @@ type (
 // Facts of the room.
 type (
 	// Granted: a companion of this device is to get its answer ready. Who is the companion as its turn has it, which the room may
-	// call differently; Up says that its voice is there; Turn is a new one, for an answer that has none.
+	// call differently; Up says that its voice is there; Turn is a new one, for an answer that has none. Here says that this device's own
+	// person said the message.
 	Granted struct {
 		At     time.Duration
 		Grant  round.Prepare
 		Who    turn.Who
 		First  round.CompanionID
 		Up     bool
+		Here   bool
 		Turn   turn.ID
 		Prompt string
 	}

@@ -37,6 +37,7 @@ type Machine struct {
 // question is a turn that began here.
 type question struct {
 	turn  turn.ID
+	cause turn.Cause
 	alone bool // answered without a round
 	told  bool // the room has its words, or knows that there are none
 	to    []round.Participant

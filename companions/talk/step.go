@@ -15,7 +15,7 @@ func Step(m Machine, ev Event) (Machine, []Effect) {
 	s := step{Machine: m.clone()}
 	switch e := ev.(type) {
 	case Asked:
-		s.ask(question{turn: e.Turn, alone: e.Alone, to: slices.Clone(e.To)})
+		s.ask(question{turn: e.Turn, cause: e.Cause, alone: e.Alone, to: slices.Clone(e.To)})
 	case Announced:
 		s.ask(question{turn: e.Turn})
 		s.do(TellPress(e))
@@ -214,7 +214,19 @@ func (s *step) granted(e Granted) {
 	}
 	// On a device that is busy (another companion of it speaks) the turn waits for that to end, and ends with a record of its
 	// own if that is not to be.
-	s.do(Post{turn.FloorGranted{At: e.At, Turn: a.turn, Who: e.Who, Hold: true, Prompt: e.Prompt}})
+	s.do(Post{turn.FloorGranted{At: e.At, Turn: a.turn, Who: e.Who, Hold: true, Prompt: e.Prompt, Cause: s.cause(e)}})
+}
+
+// cause is whose words an answer of a turn of its own follows. A question that is not known here any more counts as one from elsewhere.
+func (s *step) cause(e Granted) turn.Cause {
+	m := e.Grant.Message
+	if m.Metadata.Silence || !m.From.Human() {
+		return turn.CauseCompanion
+	}
+	if q := s.about(turn.ID(m.Turn)); q != nil && e.Here {
+		return q.cause
+	}
+	return turn.CauseRoom
 }
 
 // open lets an answer be heard; of one that was given without the room, it is told what has become of it so far.

@@ -42,7 +42,8 @@ func (s *draft) waitForServer(at time.Duration) {
 func (s *draft) patience(at time.Duration) time.Duration { return max(1, at+s.m.cfg.SessionGrace) }
 
 func (s *draft) request(prompt string) {
-	s.do(CreateResponse{Turn: s.m.turn, Who: s.m.who, Prompt: prompt})
+	s.readOthers()
+	s.do(CreateResponse{Turn: s.m.turn, Who: s.m.who, Prompt: prompt, NoTools: s.m.cause.Silent()})
 	s.m.requested, s.m.response, s.m.sealed = true, "", false
 	s.m.round++
 }
@@ -244,7 +245,7 @@ func (s *draft) drain(at time.Duration) {
 // guidance is what a follow-up is told: what the room said of the answer holds for the whole of it; what an injected turn
 // is to say was said.
 func (s *draft) guidance() string {
-	if s.m.source == SourceInject {
+	if s.m.source == SourceInject && s.m.spoke {
 		return ""
 	}
 	return s.m.prompt
@@ -274,7 +275,7 @@ func (s *step) brokeOff(at time.Duration) {
 	case m.held || m.phase != speaking || m.tools > 0 || m.resumes == maxResumes || m.doneCount == maxResponses || m.total < m.resumed:
 		s.failAfterSpeech(at, WordsLostMidway)
 	default:
-		s.do(CreateResponse{Turn: m.turn, Who: m.who, Prompt: m.prompt, Resume: true})
+		s.do(CreateResponse{Turn: m.turn, Who: m.who, Prompt: m.prompt, Resume: true, NoTools: m.cause.Silent()})
 		m.requested, m.broken, m.resumed, m.again = true, true, m.total+1, 0
 		m.resumes++
 		m.round++

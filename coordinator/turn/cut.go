@@ -155,7 +155,7 @@ func (s *step) end(at time.Duration, r Reason, w Words) {
 func (s *draft) summarise(at time.Duration, r Reason, w Words, in State, whole bool) {
 	m := &s.m
 	sum := Summary{
-		Reason: r, Who: m.who, Source: m.source, Words: w, Then: m.then,
+		Reason: r, Who: m.who, Source: m.source, Cause: m.cause, Words: w, Then: m.then,
 		Listen: m.listen, Heard: m.heard, Speech: m.total, Tools: m.tools, Responses: int(m.doneCount),
 		Began: m.began, Ended: max(m.began, at), InterruptedIn: in, Whole: whole,
 	}
@@ -164,7 +164,7 @@ func (s *draft) summarise(at time.Duration, r Reason, w Words, in State, whole b
 	}
 	s.do(EndTurn{Turn: m.turn, Summary: sum})
 	s.remember(m.turn)
-	s.begin("", SourceButton, 0)
+	s.begin("", SourceButton, CauseUnknown, 0)
 	m.owed = ""
 }
 

@@ -40,12 +40,14 @@ type (
 		Text string
 	}
 	// CreateResponse asks for an answer. Prompt, when set, is an instruction for this answer only. With Resume the answer of
-	// the turn broke off with its session, and is to go on from there in the next one.
+	// the turn broke off with its session, and is to go on from there in the next one. With NoTools the model has words to say: it is
+	// offered no tool.
 	CreateResponse struct {
-		Turn   ID
-		Who    Who
-		Prompt string
-		Resume bool
+		Turn    ID
+		Who     Who
+		Prompt  string
+		Resume  bool
+		NoTools bool
 	}
 	// CancelResponse stops a live response. Response may be empty when it was asked for but has not started yet.
 	CancelResponse struct {
@@ -116,7 +118,8 @@ type (
 		Words Words
 		Then  Words // empty: none
 	}
-	// CallTool runs a tool; ToolReturned follows, within the tool deadline.
+	// CallTool runs a tool; ToolReturned follows, within the tool deadline. Cause says whose words called it; where those are a result, Quoted
+	// is the skill that returned it.
 	CallTool struct {
 		Turn     ID
 		Who      Who
@@ -124,6 +127,8 @@ type (
 		Call     CallID
 		Name     string
 		Args     string
+		Cause    Cause
+		Quoted   string
 	}
 	// PlaySound queues a tool's sound in the speech of Turn; SoundQueued follows.
 	PlaySound struct {
@@ -179,6 +184,7 @@ type Summary struct {
 	Reason             Reason
 	Who                Who
 	Source             Source
+	Cause              Cause         // at its end
 	Words              Words         // what was said when it failed
 	Then               Words         // and behind that, of the question
 	Listen             time.Duration // press to release

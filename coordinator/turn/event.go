@@ -29,9 +29,10 @@ type Released struct {
 
 // Asked: a question was typed, or came from the CLI; as if spoken. It interrupts like a press.
 type Asked struct {
-	At   time.Duration
-	Turn ID
-	Text string
+	At    time.Duration
+	Turn  ID
+	Text  string
+	Cause Cause
 }
 
 // Hushed: the room (or a stop command) demands silence. The speaker has already dropped. With Room, a press elsewhere is
@@ -59,6 +60,7 @@ type FloorGranted struct {
 	Who    Who
 	Hold   bool
 	Prompt string
+	Cause  Cause // of a turn of its own
 }
 
 // FloorOpened: the floor is free, so a turn that was granted with Hold may now be heard.
@@ -191,6 +193,7 @@ type ToolReturned struct {
 	Effect EffectKind
 	Handle Handle
 	Volume int
+	Quotes string // the skill, where Output has words that others wrote
 }
 
 // ResponseStatus is how a response ended.

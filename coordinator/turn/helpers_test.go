@@ -40,14 +40,19 @@ func parseFact(line string, at time.Duration) (Event, error) {
 		}
 		v := reflect.New(reflect.TypeOf(k.ev)).Elem()
 		v.FieldByName("At").SetInt(int64(at))
+		fields := v.NumField()
+		if c := v.FieldByName("Cause"); c.IsValid() { // the last field
+			fields--
+			c.Set(reflect.ValueOf(causeOf(f[0])))
+		}
 		for i, word := range f[1:] {
-			if i+1 >= v.NumField() {
+			if i+1 >= fields {
 				return nil, fmt.Errorf("%q: too many words", line)
 			}
 			if word == "-" {
 				continue
 			}
-			if i+2 == v.NumField() && v.Field(i+1).Kind() == reflect.String {
+			if i+2 == fields && v.Field(i+1).Kind() == reflect.String {
 				v.Field(i + 1).SetString(strings.Join(f[i+1:], " ")) // text may have spaces
 				break
 			}
@@ -58,6 +63,14 @@ func parseFact(line string, at time.Duration) (Event, error) {
 		return v.Interface().(Event), nil
 	}
 	return nil, fmt.Errorf("%q: no such fact", line)
+}
+
+// causeOf is the cause of a fact of a script.
+func causeOf(fact string) Cause {
+	if fact == "ask" {
+		return CauseLine
+	}
+	return CauseRoom
 }
 
 func setField(v reflect.Value, word string) error {
@@ -97,7 +110,8 @@ func setField(v reflect.Value, word string) error {
 	return nil
 }
 
-// show prints a fact or an order with the fields that are not zero: "TruncateItem turn=t-1 item=a heard=2400".
+// show prints a fact or an order with the fields that are not zero: "TruncateItem turn=t-1 item=a heard=2400"; the cause of an end only where
+// no person's words began the turn.
 func show(x any) string {
 	v := reflect.ValueOf(x)
 	return v.Type().Name() + showFields(v)
@@ -107,7 +121,9 @@ func showFields(v reflect.Value) string {
 	var b strings.Builder
 	for i := range v.NumField() {
 		name, f := strings.ToLower(v.Type().Field(i).Name), v.Field(i)
+		cause, caused := f.Interface().(Cause)
 		switch {
+		case caused && cause.ByPerson() && v.Type() == reflect.TypeFor[Summary]():
 		case f.Type() == reflect.TypeFor[Summary]():
 			b.WriteString(showFields(f))
 		case name == "reason" || name == "cue" || !f.IsZero() && name != "at":

@@ -28,7 +28,7 @@ func (s *step) floorOpened(e FloorOpened) {
 	m.playUntil = e.At + samplesLast(m.total)
 	for i := range m.calls[:m.called] {
 		if c := &m.calls[i]; c.waits {
-			s.do(CallTool{Turn: m.turn, Who: m.who, Response: c.response, Call: c.id, Name: c.name, Args: c.args})
+			s.callTool(c.response, c.id, c.name, c.args)
 			*c = call{id: c.id, order: c.order}
 		}
 	}
@@ -64,18 +64,18 @@ func (s *step) grantLater(e FloorGranted) {
 }
 
 func grantOf(e FloorGranted) grant {
-	return grant{turn: e.Turn, who: e.Who, hold: e.Hold, prompt: e.Prompt}
+	return grant{turn: e.Turn, who: e.Who, cause: e.Cause, hold: e.Hold, prompt: e.Prompt}
 }
 
 // forgetGrant ends a turn that never began.
 func (s *draft) forgetGrant(at time.Duration) {
 	m := &s.m
-	t, who := m.next.turn, m.next.who
+	t, who, cause := m.next.turn, m.next.who, m.next.cause
 	if t == "" {
 		return
 	}
 	m.next = grant{}
-	s.do(EndTurn{Turn: t, Summary: Summary{Reason: LostVote, Who: who, Source: SourceRoom, Began: at, Ended: at}})
+	s.do(EndTurn{Turn: t, Summary: Summary{Reason: LostVote, Who: who, Source: SourceRoom, Cause: cause, Began: at, Ended: at}})
 	s.remember(t)
 }
 

@@ -104,7 +104,7 @@ func TestToolOfAHeldTurnWaitsForTheFloor(t *testing.T) {
 	b := newBench(t, Config{Room: true}).run(toHeldWorking...)
 	b.wantNot("CallTool")
 	b.forget().run("wait 3s", "floor-opened t-1")
-	b.want("ReleaseSpeech turn=t-1", "CallTool turn=t-1 who=ben response=r1 call=c1 name=clock")
+	b.want("ReleaseSpeech turn=t-1", "CallTool turn=t-1 who=ben response=r1 call=c1 name=clock cause=room")
 	b.forget().run("tool-returned t-1 c1 noon")
 	b.want("SendToolOutput turn=t-1 who=ben call=c1 output=noon", "CreateResponse turn=t-1 who=ben prompt=guidance")
 }

@@ -19,12 +19,12 @@ func (s *step) injected(e TurnInjected) {
 		return
 	}
 	s.preempt()
-	s.open(e.At, grant{turn: e.Turn, who: e.Who, hold: e.Hold, prompt: e.Prompt}, SourceInject)
+	s.open(e.At, grant{turn: e.Turn, who: e.Who, cause: CauseInjected, hold: e.Hold, prompt: e.Prompt}, SourceInject)
 }
 
 // open begins a turn that needs no microphone.
 func (s *step) open(at time.Duration, g grant, src Source) {
-	s.begin(g.turn, src, at)
+	s.begin(g.turn, src, g.cause, at)
 	s.become(Committing, asking)
 	s.m.who, s.m.prompt, s.m.released, s.m.committed = g.who, g.prompt, at, at
 	s.m.toHold = g.hold
@@ -79,7 +79,7 @@ func (s *step) askKept(e TurnInjected) {
 		return
 	}
 	m.kept = kept{}
-	s.begin(e.Turn, SourceInject, e.At)
+	s.begin(e.Turn, SourceInject, CauseUtterance, e.At)
 	m.released, m.committed, m.recorded, m.late = e.At, e.At, true, k.until
 	s.do(ClearInput{Turn: e.Turn, Kept: k.turn})
 	s.do(CommitInput{Turn: e.Turn})

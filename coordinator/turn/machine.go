@@ -88,6 +88,8 @@ type Machine struct {
 	turn       ID
 	who        Who
 	source     Source
+	cause      Cause
+	quoted     string // the skill whose words of others a tool has returned
 	button     Button // whose press began it
 	began      time.Duration
 	listen     time.Duration
@@ -206,6 +208,7 @@ type call struct {
 type grant struct {
 	turn   ID
 	who    Who
+	cause  Cause
 	hold   bool
 	prompt string
 	until  time.Duration

@@ -158,12 +158,12 @@ func (s *step) fact(ev Event) {
 }
 
 // begin starts a turn on a machine at rest. Only what outlives a turn is carried over.
-func (s *draft) begin(t ID, src Source, at time.Duration) {
+func (s *draft) begin(t ID, src Source, c Cause, at time.Duration) {
 	o := s.m
 	s.m = Machine{
 		cfg: o.cfg, state: o.state,
 		online: o.online, fatal: o.fatal, away: o.away,
-		turn: t, source: src, began: at,
+		turn: t, source: src, cause: c, began: at,
 		running: o.running, runningTurn: o.runningTurn,
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince, alert: o.alert,
 		ring: o.ring, ringTurn: o.ringTurn, rings: o.rings,
@@ -213,7 +213,7 @@ func (s *step) pressed(e Pressed) {
 	}
 	s.cut(e.At, e.Turn, false)
 	instead := s.forgetKept()
-	s.begin(e.Turn, SourceButton, e.At)
+	s.begin(e.Turn, SourceButton, CauseUtterance, e.At)
 	m.button, m.instead = e.Button, instead
 	s.become(Listening, recording)
 	s.do(OpenCapture{Turn: e.Turn, At: e.At})
@@ -293,7 +293,7 @@ func (s *step) asked(e Asked) {
 	}
 	s.cut(e.At, e.Turn, false)
 	instead := s.forgetKept()
-	s.begin(e.Turn, SourceButton, e.At)
+	s.begin(e.Turn, SourceButton, e.Cause, e.At)
 	s.m.instead = instead
 	s.become(Committing, asking)
 	s.m.released, s.m.committed = e.At, e.At

@@ -82,12 +82,12 @@ func TestInjectionDuringTheTailDoesNotCutIt(t *testing.T) {
 	if !b.m.Quiet() {
 		t.Error("not quiet after the last sample")
 	}
-	b.forget().run("inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea")
+	b.forget().run("inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea notools=true")
 
 	// Nor over the local words that say why an answer failed.
 	b = newBench(t, Config{}).run(toAsking...).run("response-refused t-1 quota").forget().run("inject t-2 tea")
 	b.want(`DropStale turn=t-2 event=TurnInjected why="the device is not quiet"`)
-	b.forget().run("words-said", "inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea")
+	b.forget().run("words-said", "inject t-2 tea").want("OpenSpeech turn=t-2", "CreateResponse turn=t-2 prompt=tea notools=true")
 }
 
 // A card that died in the middle of the answer: it failed, and the model learns what was heard of it.

@@ -35,7 +35,15 @@ func (s *step) toolCalled(e ToolCalled) {
 		return
 	}
 	*c = call{id: e.Call, order: m.tools}
-	s.do(CallTool{Turn: e.Turn, Who: m.who, Response: e.Response, Call: e.Call, Name: e.Name, Args: e.Args})
+	s.callTool(e.Response, e.Call, e.Name, e.Args)
+}
+
+func (s *draft) callTool(r ResponseID, c CallID, name, args string) {
+	call := CallTool{Turn: s.m.turn, Who: s.m.who, Response: r, Call: c, Name: name, Args: args, Cause: s.m.cause}
+	if s.m.cause == CauseResult {
+		call.Quoted = s.m.quoted
+	}
+	s.do(call)
 }
 
 // toolReturned answers the call, always: a call without an answer would stay in the conversation for ever. Its effect
@@ -55,6 +63,7 @@ func (s *step) toolReturned(e ToolReturned) {
 		return
 	}
 	c.back = true
+	s.quote(e.Quotes)
 	s.do(SendToolOutput{Turn: e.Turn, Who: m.who, Call: e.Call, Output: e.Output})
 	s.apply(c, e)
 	switch m.phase {

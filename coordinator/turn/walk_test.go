@@ -607,7 +607,7 @@ func (w *watch) noise() Event {
 	case 3:
 		return Released{At: w.now, Held: w.r.IntN(5000), Button: Button(w.r.IntN(2)), Gone: w.r.IntN(4) == 0}
 	case 4:
-		return Asked{At: w.now, Turn: fresh(), Text: "?"}
+		return Asked{At: w.now, Turn: fresh(), Text: "?", Cause: CauseLine}
 	case 5:
 		if w.r.IntN(3) == 0 {
 			return Quieted{At: w.now}

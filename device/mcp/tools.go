@@ -45,8 +45,12 @@ func (s *server) toolOf(t *mcp.Tool, of *mcp.ClientSession) skills.Tool {
 	if about == "" {
 		about = t.Title
 	}
+	kind := skills.ChangesHouse // what a server promises is believed of reading alone
+	if t.Annotations != nil && t.Annotations.ReadOnlyHint {
+		kind = skills.Reads
+	}
 	return skills.Tool{
-		Name: nameOf(s.cfg.Name, t.Name), Description: clip(about, maxDescription), Schema: schema,
+		Name: nameOf(s.cfg.Name, t.Name), Kind: kind, Description: clip(about, maxDescription), Schema: schema,
 		Handler: func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
 			return s.call(ctx, of, t.Name, args)
 		},

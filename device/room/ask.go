@@ -96,8 +96,8 @@ func (d *Driver) Put(text string, to ...round.Participant) { d.put(newTurn(), te
 
 // put: the words are known at once, so that a round costs nothing even where nobody else is.
 func (d *Driver) put(id turn.ID, text string, to ...round.Participant) {
-	d.post(talk.Asked{Turn: id, To: to}) // before the turn begins, so that its end finds it
-	d.host.Post(turn.Asked{At: d.o.Now(), Turn: id, Text: text})
+	d.post(talk.Asked{Turn: id, To: to, Cause: turn.CauseLine}) // before the turn begins, so that its end finds it
+	d.host.Post(turn.Asked{At: d.o.Now(), Turn: id, Text: text, Cause: turn.CauseLine})
 	d.words(id, text)
 }
 

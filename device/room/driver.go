@@ -264,7 +264,7 @@ func (d *Driver) Members() []round.Member {
 // Pressed: a press at the edge at began a turn. alone is what Alone said before.
 func (d *Driver) Pressed(at time.Duration, id turn.ID, alone bool) {
 	if d.Room != nil {
-		d.post(talk.Asked{Turn: id, Alone: alone})
+		d.post(talk.Asked{Turn: id, Alone: alone, Cause: turn.CauseUtterance})
 		d.Room.Pressed(at, string(id))
 		d.spent.note(d, &d.spent.pressed, id)
 	}

@@ -155,7 +155,8 @@ func (s stage) Prepare(p round.Prepare) {
 		prompt += "\n" + present
 	}
 	s.post(talk.Granted{
-		At: s.o.Now(), Grant: p, Who: turn.Who(who), First: s.first(), Up: s.Voices.up(who), Turn: newTurn(), Prompt: companions.RoomPrompt(prompt),
+		At: s.o.Now(), Grant: p, Who: turn.Who(who), First: s.first(), Up: s.Voices.up(who), Here: p.Message.From == round.Human(s.o.Self),
+		Turn: newTurn(), Prompt: companions.RoomPrompt(prompt),
 	})
 }
 

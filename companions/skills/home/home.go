@@ -38,7 +38,7 @@ func (s Skill) Tools() (tools []skills.Tool) {
 	}
 	if len(sets) > 0 {
 		tools = append(tools, skills.Tool{
-			Name: "set_home",
+			Name: "set_home", Kind: skills.ChangesHouse, Own: true,
 			Description: "Switches or sets something in the house. Say that it was told only when this says so; nobody knows whether it obeys. " +
 				"Where more than one fits what was said, ask which one is meant. What there is, and its values: " +
 				strings.Join(how, "; ") + ".",
@@ -48,7 +48,7 @@ func (s Skill) Tools() (tools []skills.Tool) {
 	}
 	if len(reads) > 0 {
 		tools = append(tools, skills.Tool{
-			Name:        "read_home",
+			Name: "read_home", Kind: skills.Reads,
 			Description: "Reads the last value that something in the house has told.",
 			Schema:      schema(reads, "", ""), Handler: s.read,
 		})

@@ -25,7 +25,7 @@ func New(h skills.Host) skills.Skill {
 func (s Skill) Tools() []skills.Tool {
 	return []skills.Tool{
 		{
-			Name: "call_device",
+			Name: "call_device", Kind: skills.SpeaksElsewhere, Own: true,
 			Description: "Calls another device of the household, so that people can speak with one another through the two; it rings there. " +
 				"Use it for \"call the kitchen\". It begins when you have finished speaking, so say in two words whom you call, and no more.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","minLength":1,"maxLength":100,` +
@@ -33,7 +33,7 @@ func (s Skill) Tools() []skills.Tool {
 			Handler: s.call,
 		},
 		{
-			Name:        "answer",
+			Name: "answer", Kind: skills.SpeaksElsewhere, Own: true,
 			Description: "Answers the call that rings here, as a press of the button does.",
 			Handler: func(skills.Context, json.RawMessage) (skills.Result, error) {
 				claim, err := s.Answer()
@@ -44,7 +44,7 @@ func (s Skill) Tools() []skills.Tool {
 			},
 		},
 		{
-			Name:        "hang_up",
+			Name: "hang_up", Kind: skills.ChangesDevice, Own: true,
 			Description: "Ends a call, or refuses the one that rings here.",
 			Handler: func(skills.Context, json.RawMessage) (skills.Result, error) {
 				if !s.HangUp() {
@@ -54,7 +54,7 @@ func (s Skill) Tools() []skills.Tool {
 			},
 		},
 		{
-			Name:        "who_can_be_called",
+			Name: "who_can_be_called", Kind: skills.Reads, Own: true,
 			Description: "Lists the devices that can be called now.",
 			Handler: func(skills.Context, json.RawMessage) (skills.Result, error) {
 				if names := s.Names(); len(names) > 0 {

@@ -82,7 +82,7 @@ func schema(properties string, required ...string) json.RawMessage {
 func (s *Skill) Tools() []skills.Tool {
 	return []skills.Tool{
 		{
-			Name: "play",
+			Name: "play", Kind: skills.ChangesDevice,
 			Description: "Plays a book, music or another recording of the person's own library, by its title or a part of it, a book from where " +
 				"it was left; an empty title tells what there is. It begins when you have finished speaking. Do not announce a title that " +
 				"the person did not say.",
@@ -90,33 +90,33 @@ func (s *Skill) Tools() []skills.Tool {
 				`"from_the_beginning":{"type":"boolean","description":"only where the person asks for that"}`, "title"),
 			Handler: s.play,
 		}, {
-			Name:        "go_on",
+			Name: "go_on", Kind: skills.ChangesDevice,
 			Description: "Goes on with what was played last, a little before the place where it was stopped.",
 			Handler:     s.goOn,
 		}, {
-			Name:        "pause",
+			Name: "pause", Kind: skills.ChangesDevice, Own: true,
 			Description: "Pauses the book or music that plays, and keeps the place.",
 			Handler:     s.pause,
 		}, {
-			Name:        "skip",
+			Name: "skip", Kind: skills.ChangesDevice,
 			Description: "Goes back or forward in the book or music, by seconds: -30 is back thirty seconds.",
 			Schema:      schema(`"seconds":{"type":"integer","minimum":-36000,"maximum":36000}`, "seconds"),
 			Handler:     s.skip,
 		}, {
-			Name: "chapter",
+			Name: "chapter", Kind: skills.ChangesDevice,
 			Description: "Goes to a chapter of the book that plays or was played last, by its number, or with by = 1 to the next one and by = -1 to " +
 				"the one before.",
 			Schema:  schema(`"number":{"type":"integer","minimum":1,"maximum":10000},"by":{"type":"integer","minimum":-1,"maximum":1}`),
 			Handler: s.chapter,
 		}, {
-			Name: "speed",
+			Name: "speed", Kind: skills.ChangesDevice, Own: true,
 			Description: "Reads books faster or slower, at the same pitch: by percent of the speed that they were recorded at, 100 is normal; or by " +
 				"so many percent more or less than now, 25 for faster and -25 for slower. It is kept. Music is always played as it is.",
 			Schema: schema(fmt.Sprintf(`"percent":{"type":"integer","minimum":%d,"maximum":%d},"by":{"type":"integer","minimum":-125,"maximum":125}`,
 				slowest, fastest)),
 			Handler: s.speed,
 		}, s.sleep.Tool(s.now), {
-			Name:        "now_playing",
+			Name: "now_playing", Kind: skills.Reads,
 			Description: "Tells which book or music plays or was played last, and where in it the person is.",
 			Handler:     s.nowPlaying,
 		},

@@ -74,7 +74,7 @@ func (s *Skill) Tools() []skills.Tool {
 	about := `"about":{"type":"string","maxLength":200,"description":"what it is about, in the person's words; empty: everything"}`
 	return []skills.Tool{
 		{
-			Name: "remember",
+			Name: "remember", Kind: skills.ChangesDevice, Own: true,
 			Description: "Keeps something that the person tells you to remember, for later conversations too. Only what they ask you to keep; " +
 				"what has to be said at a certain time is a reminder.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":1000,` +
@@ -82,14 +82,14 @@ func (s *Skill) Tools() []skills.Tool {
 			Handler: s.handle(s.remember),
 		},
 		{
-			Name: "recall",
+			Name: "recall", Kind: skills.Reads,
 			Description: "Tells what you were told to remember, about something or at all. Use it whenever the person asks what they told you, or " +
 				"for something personal that you do not know.",
 			Schema:  json.RawMessage(`{"type":"object","properties":{` + about + `},"additionalProperties":false}`),
 			Handler: s.handle(s.recall),
 		},
 		{
-			Name:        "forget",
+			Name: "forget", Kind: skills.Erases,
 			Description: "Forgets for good what you were told to remember about something; everything only if the person asks for that.",
 			Schema: json.RawMessage(`{"type":"object","properties":{` + about +
 				`,"all":{"type":"boolean","description":"true: all that fits, or everything"}},"additionalProperties":false}`),

@@ -75,18 +75,18 @@ func New(h skills.Host) skills.Skill {
 func (s *Skill) Tools() []skills.Tool {
 	all := []skills.Tool{
 		{
-			Name: "play_radio",
+			Name: "play_radio", Kind: skills.ChangesDevice, Own: true,
 			Description: "Plays a radio station, of these: " + strings.Join(s.of.Stations, ", ") + "; an empty name plays the one that was played " +
 				"last. It begins when you have finished speaking.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"station":{"type":"string","maxLength":200,` +
 				`"description":"its name or a part of it, as the person said it"}},"required":["station"],"additionalProperties":false}`),
 			Handler: s.play,
 		}, {
-			Name:        "stop_radio",
+			Name: "stop_radio", Kind: skills.ChangesDevice, Own: true,
 			Description: "Stops the radio.",
 			Handler:     s.stop,
 		}, {
-			Name:        "list_stations",
+			Name: "list_stations", Kind: skills.Reads, Own: true,
 			Description: "Tells which radio stations there are.",
 			Handler: func(skills.Context, json.RawMessage) (skills.Result, error) {
 				return skills.Result{Output: "There is " + strings.Join(s.of.Stations, ", ") + "."}, nil

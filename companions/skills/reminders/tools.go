@@ -18,7 +18,7 @@ func (s *Skill) Tools() []skills.Tool {
 		`"description":"words of it, as the person said them; empty if nothing was said"}},"additionalProperties":false}`)
 	return []skills.Tool{
 		{
-			Name: "add_reminder",
+			Name: "add_reminder", Kind: skills.ChangesDevice, Own: true,
 			Description: "Has the person reminded at a time of the day, once or again and again, also after a restart. Ask get_time first for " +
 				"today's date. Use it for medicine, appointments, birthdays; what is some minutes from now is a timer.",
 			Schema: json.RawMessage(`{"type":"object","properties":{` +
@@ -29,10 +29,15 @@ func (s *Skill) Tools() []skills.Tool {
 				`"required":["text","at"],"additionalProperties":false}`),
 			Handler: s.handle(s.add),
 		},
-		{Name: "list_reminders", Description: "Tells which reminders there are, and when the next of each is.", Schema: which, Handler: s.handle(s.list)},
-		{Name: "cancel_reminder", Description: "Ends a reminder for good, by words of it.", Schema: which, Handler: s.handle(s.cancel)},
 		{
-			Name: "acknowledge_reminder",
+			Name: "list_reminders", Kind: skills.Reads,
+			Description: "Tells which reminders there are, and when the next of each is.", Schema: which, Handler: s.handle(s.list),
+		}, {
+			Name: "cancel_reminder", Kind: skills.ChangesDevice,
+			Description: "Ends a reminder for good, by words of it.", Schema: which, Handler: s.handle(s.cancel),
+		},
+		{
+			Name: "acknowledge_reminder", Kind: skills.ChangesDevice,
 			Description: "The person says that they have done what they were reminded of: done, I took them. It is not said again; " +
 				"one that repeats comes again at its next time.",
 			Schema: which, Handler: s.handle(s.acknowledge),

@@ -24,14 +24,14 @@ func New(h skills.Host) skills.Skill {
 func (s Skill) Tools() []skills.Tool {
 	return []skills.Tool{
 		{
-			Name:        "who_is_here",
+			Name: "who_is_here", Kind: skills.Reads,
 			Description: "Tells which companions and devices are in the room now.",
 			Handler: func(skills.Context, json.RawMessage) (skills.Result, error) {
 				return skills.Result{Output: s.Members()}, nil
 			},
 		},
 		{
-			Name: "why_did_you_speak",
+			Name: "why_did_you_speak", Kind: skills.Reads,
 			Description: "Tells, from the record of the room, why you or another companion spoke last and why the others stayed silent. " +
 				"Use it whenever somebody asks why anybody spoke, answered or kept silent; do not guess.",
 			Handler: func(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
@@ -39,7 +39,7 @@ func (s Skill) Tools() []skills.Tool {
 			},
 		},
 		{
-			Name:        "set_involvement",
+			Name: "set_involvement", Kind: skills.ChangesDevice, Own: true,
 			Description: "Sets how much companions join in without being asked: off, low, medium or high; for one companion by its id, or for the whole room.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"involvement":{"type":"string","enum":["off","low","medium","high"]},` +
 				`"companion":{"type":"string","description":"id of the companion; empty for the whole room"}},"required":["involvement"],"additionalProperties":false}`),

@@ -20,26 +20,26 @@ func New(h skills.Host) skills.Skill { return Skill{Mute: h.Mute} }
 func (s Skill) Tools() []skills.Tool {
 	tools := []skills.Tool{
 		{
-			Name:        "get_time",
+			Name: "get_time", Kind: skills.Reads, Own: true,
 			Description: "The local date and time of the device. Use it for every question about the time, the day or the date.",
 			Handler:     getTime,
 		},
 		{
-			Name:        "set_volume",
+			Name: "set_volume", Kind: skills.ChangesDevice, Own: true,
 			Description: "Sets the loudness of the device in percent; 0 is silent. It is remembered.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"percent":{"type":"integer",` +
 				`"description":"loudness in percent, 0 to 100"}},"required":["percent"],"additionalProperties":false}`),
 			Handler: setVolume,
 		},
 		{
-			Name:        "stop",
+			Name: "stop", Kind: skills.ChangesDevice, Own: true,
 			Description: "Stops whatever plays: music, a book, a call. Use it when the person asks for silence.",
 			Handler:     stop,
 		},
 	}
 	if s.Mute != nil {
 		tools = append(tools, skills.Tool{
-			Name: "mute",
+			Name: "mute", Kind: skills.Erases, Own: true,
 			Description: "Switches the microphone off, when the person asks for that. It can be switched on again by hand only: " +
 				"by holding the button for five seconds. Say so.",
 			Handler: s.mute,

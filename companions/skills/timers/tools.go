@@ -16,7 +16,7 @@ func (s *Skill) Tools() []skills.Tool {
 	name := `"name":{"type":"string","maxLength":60,"description":"what it is for, as the person said it: the pasta; empty if nothing was said"}`
 	return []skills.Tool{
 		{
-			Name: "set_timer",
+			Name: "set_timer", Kind: skills.ChangesDevice, Own: true,
 			Description: "Sets a timer, which rings when the time is over. Use it for whatever is some minutes or hours from now; " +
 				"what is at a time of the day, or on another day, is a reminder. Several may run at once.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"integer","description":"how long"},` + name +
@@ -24,20 +24,20 @@ func (s *Skill) Tools() []skills.Tool {
 			Handler: s.handle(s.start),
 		},
 		{
-			Name:        "list_timers",
+			Name: "list_timers", Kind: skills.Reads,
 			Description: "Tells which timers run and how much is left of them; of one, by its name, or of all.",
 			Schema:      json.RawMessage(`{"type":"object","properties":{` + name + `},"additionalProperties":false}`),
 			Handler:     s.handle(s.list),
 		},
 		{
-			Name:        "cancel_timer",
+			Name: "cancel_timer", Kind: skills.ChangesDevice, Own: true,
 			Description: "Ends a timer, by its name; without a name the only one. One that rings falls silent.",
 			Schema: json.RawMessage(`{"type":"object","properties":{` + name +
 				`,"all":{"type":"boolean","description":"true: all timers"}},"additionalProperties":false}`),
 			Handler: s.handle(s.cancel),
 		},
 		{
-			Name:        "snooze_timer",
+			Name: "snooze_timer", Kind: skills.ChangesDevice, Own: true,
 			Description: "Gives a timer that has just rung, rings or still runs some more time, five minutes if nobody says how much.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"integer","description":"how much more"},` + name +
 				`},"additionalProperties":false}`),

@@ -139,6 +139,9 @@ func (r *conversation) begin(order *asked) {
 		r.spoken = r.spoken[1:]
 	}
 	messages, tools := r.messages(order), r.c.Wished().Tools
+	if order.NoTools {
+		tools = nil
+	}
 	r.history.At(a.spoken.item, a.turn, "assistant") // its place
 	r.wg.Go(func() {
 		defer cancel()

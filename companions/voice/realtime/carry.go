@@ -199,6 +199,6 @@ func (r *conversation) create(o turn.CreateResponse, tries int) bool {
 	if o.Resume {
 		prompt = kit.Resume(&r.history, o)
 	}
-	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o.Turn, prompt) })
+	r.send(sentEvent{kind: sentCreate, turn: o.Turn}, func(id string) any { return r.cfg.create(&r.d, id, o, prompt) })
 	return r.asks()
 }

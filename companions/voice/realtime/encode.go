@@ -228,11 +228,11 @@ func (d *Dialect) text(id, role, text string) any {
 }
 
 // create is the response.create of a turn.
-func (cfg *Config) create(d *Dialect, id string, t turn.ID, prompt string) any {
+func (cfg *Config) create(d *Dialect, id string, o turn.CreateResponse, prompt string) any {
 	up := wireCreate{wireEvent: wireEvent{Type: "response.create", EventID: id}}
 	var p wireResponseParams
 	if d.Metadata {
-		p.Metadata = map[string]string{"turn": string(t)}
+		p.Metadata = map[string]string{"turn": string(o.Turn)}
 	}
 	if prompt != "" {
 		// response.instructions replaces the session's: say who one is again.
@@ -241,7 +241,10 @@ func (cfg *Config) create(d *Dialect, id string, t turn.ID, prompt string) any {
 			p.Instructions = cfg.Instructions + "\n\n" + prompt
 		}
 	}
-	if p.Metadata != nil || p.Instructions != "" {
+	if o.NoTools {
+		p.ToolChoice = "none"
+	}
+	if p.Metadata != nil || p.Instructions != "" || p.ToolChoice != "" {
 		up.Response = &p
 	}
 	return up

@@ -41,6 +41,7 @@ type wireCreate struct {
 type wireResponseParams struct {
 	Instructions string            `json:"instructions,omitempty"`
 	Metadata     map[string]string `json:"metadata,omitempty"`
+	ToolChoice   string            `json:"tool_choice,omitempty"`
 }
 
 // wireItem is an entry of the conversation, in both directions.
