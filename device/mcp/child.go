@@ -31,7 +31,8 @@ const (
 	stderrLines = 20                     // of them in a minute
 )
 
-// inherited is all that a server gets of the environment: none of conch's keys is in it.
+// inherited is all that a server gets of the environment: none of conch's keys is in it. It runs as conch's user, and so reads
+// the files of that user (SKILLS.md 7).
 var inherited = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "XDG_CACHE_HOME"}
 
 // strict says that this process and its children may not write code that they run, as systemd's MemoryDenyWriteExecute= has it.
