@@ -88,7 +88,7 @@ func (f *flat) raise(name, who string, o boxOptions) *inFlat {
 		}
 	}
 	o.room = &RoomOptions{
-		Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: x.entry,
+		Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: x.entry, Presses: o.presses,
 		Listen: "127.0.0.1", Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },
 	}
 	x.box = newBox(f.t, o)
@@ -342,6 +342,30 @@ func TestFlatAnnouncementWaitsForTheFloor(t *testing.T) {
 	spoke := hall.ledger(kind(round.EntrySpoke, "ben"))
 	if len(spoke) != 1 || spoke[0].HeardMS < 5000 {
 		t.Errorf("Ben was heard as %+v; want all six seconds, once", spoke)
+	}
+}
+
+// Whoever presses more often than people do loses the floor, and each press silences all the same: a device that speaks, and its words.
+func TestFlatEachPressSilences(t *testing.T) {
+	f := newFlat(t)
+	kitchen := f.raise("kitchen", "Ada", boxOptions{})
+	hall := f.raise("hall", "Ben", boxOptions{presses: 3}) // one in ten seconds
+	f.meet()
+	lost := condition.RoomPresses.Of(string(kitchen.Device.self))
+	for n := range 6 {
+		hall.types("Ben, say something old and endless")
+		hall.until("Ben is heard", hall.Speaking)
+		had := len(hall.turnsEnded())
+		kitchen.Device.room.Hushed(t.Context(), kitchen.now())
+		hall.until("the turn has ended", func() bool { return len(hall.turnsEnded()) > had })
+		f.calm()
+		ended := hall.turnsEnded()
+		if last := ended[len(ended)-1]; last.Reason != turn.InterruptedByPress.String() {
+			t.Errorf("press %d: the turn in the hall ended as %s (the floor is lost: %v)", n+1, last.Reason, hall.conds.Holds(lost))
+		}
+	}
+	if !hall.conds.Holds(lost) {
+		t.Error("the kitchen has not lost the floor in the hall, so that nothing was tried")
 	}
 }
 

@@ -73,6 +73,7 @@ type boxOptions struct {
 	offline bool                        // the voice will not come up
 	page    bool                        // it has a page, which may talk
 	control bool                        // it has a control socket
+	presses int                         // of another device that keep the floor in a minute; 0: as many as anywhere
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
 	mind    rehearsal.Brain             // nil: an echo
 	hears   rehearsal.Recognizer        // nil: one of the box's own
