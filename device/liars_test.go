@@ -78,7 +78,7 @@ var digits = []string{"zero", "one", "two", "three", "four", "five", "six", "sev
 // joins pairs a device with the room that another one keeps.
 func (h *pairHouse) joins(host, b *pairBox) {
 	h.t.Helper()
-	host.hold(longHold)
+	host.must("POST", "/room/pair", map[string]any{}, nil)
 	code := host.opened()
 	if out, err := h.in(b.name, 90*time.Second, h.binary, b.args("room", "join", code)...); err != nil {
 		h.t.Fatalf("conch room join in the %s: %v\n%s", b.name, err, out)

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"reflect"
 	"testing"
 	"time"
 )
@@ -78,12 +79,18 @@ func TestAPressWithoutTheFloor(t *testing.T) {
 			m, _ = Step(m, ev)
 		}
 		was := letterOf(m)
-		after, out := Step(m, from("d", Press{Epoch: Epoch{9, "d"}}))
+		after, out := Step(m, from("d", Press{Epoch: Epoch{9, "d"}, Ask: true}))
 		hushed := 0
 		for _, e := range out {
 			if h, ok := e.(Hush); ok && h.Sounding {
 				hushed++
 			}
+			if b, ok := e.(Send); ok && reflect.TypeOf(b.Packet) == reflect.TypeFor[Beat]() {
+				t.Errorf("%s (%s): sends a beat for each press", s.letter, s.name)
+			}
+		}
+		if after.silenced != (Epoch{9, "d"}) {
+			t.Errorf("%s (%s): the next beat confirms %v", s.letter, s.name, after.silenced)
 		}
 		want := map[string]string{"T": "O", "W": "O", "R": "S"}[was]
 		if want == "" {

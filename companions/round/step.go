@@ -62,7 +62,7 @@ func (s *step) received(from DeviceID, p Packet) {
 	switch p := p.(type) {
 	case Press:
 		s.pressHeard(from, p)
-		s.confirm(p)
+		s.confirm(from, p)
 	case PressOver:
 		s.pressOver(from, p)
 	case Message:

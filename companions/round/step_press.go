@@ -12,12 +12,13 @@ func (s *step) pressed(e Pressed) {
 	s.m.hold(holder{s.m.cfg.Self, s.m.epoch, e.Turn, s.m.now, s.m.now + s.m.cfg.Hold})
 }
 
-// confirm notes a press that has silenced this device, here or with what came of it before, and says so where that is asked.
-func (s *step) confirm(p Press) {
+// confirm notes a press that has silenced this device, here or with what came of it before, and says so where that is asked. To one that has lost
+// the floor the next beat says it: or who hammers would make everybody else flood the room.
+func (s *step) confirm(from DeviceID, p Press) {
 	if slices.ContainsFunc(s.out, func(e Effect) bool { _, hush := e.(Hush); return hush }) {
 		s.m.silenced = p.Epoch
 	}
-	if p.Ask && s.m.silenced == p.Epoch {
+	if p.Ask && s.m.silenced == p.Epoch && s.m.counted(from) {
 		s.beat(false, false)
 	}
 }
