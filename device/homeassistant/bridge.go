@@ -453,6 +453,12 @@ func (s *session) arrived(m paho.Message) {
 	switch m.Topic() {
 	case s.b.a.birth():
 		token = s.births
+		if string(m.Payload()) == offline && s.b.a.rules.mayListen { // who pressed from there cannot let go any more
+			select {
+			case s.b.lanes[keyTalk] <- request{entity: keyTalk, path: "/release", lets: true}:
+			default: // turn.listen_s ends it
+			}
+		}
 	case s.b.a.availability():
 		token = s.echo
 	default:

@@ -318,8 +318,12 @@ func TestPushToTalk(t *testing.T) {
 	asked("POST /press", "POST /release")
 	m.Publish(baseTopic+"/talk/set", []byte("ON"))
 	asked("POST /press", "POST /release", "POST /press")
-	proxy.Reset()
+	m.Publish("homeassistant/status", []byte(offline)) // the last will of Home Assistant
 	asked("POST /press", "POST /release", "POST /press", "POST /release")
+	m.Publish(baseTopic+"/talk/set", []byte("ON"))
+	asked("POST /press", "POST /release", "POST /press", "POST /release", "POST /press")
+	proxy.Reset()
+	asked("POST /press", "POST /release", "POST /press", "POST /release", "POST /press", "POST /release")
 }
 
 // A flood does what a person could want, and no more; whoever wants silence is heard in it.

@@ -174,7 +174,7 @@ func (p *run) servePage(say func(string)) (address string, _ error) {
 	}
 	door, err := web.NewDoor(web.DoorOptions{
 		Web: config.Web{Listen: p.Page, Talk: true}, Setting: "--page", Device: p.Room.String(), Language: p.Config.Device.Language, Log: p.Log,
-		Self: os.Getuid(), Group: -1,
+		Self: os.Getuid(), Group: -1, Sockets: maxRoomDevices,
 	})
 	if err != nil {
 		return "", err

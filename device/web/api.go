@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"slices"
+
+	"conch/device/control"
 )
 
 // What a page may ask of a device: what the control socket allows its group, but for keys, configuration, pairing and the log.
@@ -35,6 +37,9 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	if action == "ask" || action == "say" { // who leaves the page has still asked
 		ctx = context.WithoutCancel(ctx)
+	}
+	if action == "press" || action == "release" {
+		ctx = control.WithClient(ctx, s.o.Door.client(ctx))
 	}
 	in := r.Clone(ctx)
 	in.URL.Path, in.URL.RawPath, in.Pattern = "/"+action, "", ""

@@ -48,6 +48,7 @@ type connection struct {
 	remote, local netip.AddrPort
 	encrypted     func() bool
 	user          func() (uid int, ok bool)
+	gone          <-chan struct{} // closed with it
 }
 
 type connectionKey struct{}
@@ -56,7 +57,7 @@ type connectionKey struct{}
 func (d *Door) withConnection(ctx context.Context, c net.Conn) context.Context {
 	one := d.newConnection(c.RemoteAddr(), c.LocalAddr())
 	if s, ok := c.(*sniffed); ok {
-		one.encrypted = s.encrypted
+		one.encrypted, one.gone = s.encrypted, s.gone
 	}
 	return context.WithValue(ctx, connectionKey{}, one)
 }

@@ -429,7 +429,7 @@ func TestACookieOnAnotherWay(t *testing.T) {
 	}
 }
 
-// Ten wrong links in a minute, of everybody together; then none is looked at, the right one neither.
+// Ten wrong links in a minute of an address; then none of its wrong ones is answered for a while. A right one opens always, whoever hammers.
 func TestGuessing(t *testing.T) {
 	s := newScene(t)
 	right := s.path(false)
@@ -439,13 +439,36 @@ func TestGuessing(t *testing.T) {
 			t.Fatalf("guess %d: %d", i, a.status)
 		}
 	}
-	a := s.browser().press(right)
+	a := s.browser().press(wrong(guessBurst))
 	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") == "" || a.header.Get("Set-Cookie") != "" {
 		t.Errorf("the eleventh: %d %v", a.status, a.header)
 	}
-	s.pass(7 * time.Second)
 	if a := s.browser().press(right); a.status != http.StatusSeeOther {
+		t.Errorf("the right one: %d %s", a.status, a.body)
+	}
+	if a := s.browser().press(right); a.status != http.StatusTooManyRequests {
+		t.Errorf("the right one again: %d", a.status)
+	}
+	if s.guesses.empty("192.0.2.1", s.o.Now()) > 0 {
+		t.Error("another address pays for it")
+	}
+	s.pass(7 * time.Second)
+	if a := s.browser().press(wrong(0)); a.status != http.StatusForbidden {
 		t.Errorf("a while later: %d %s", a.status, a.body)
+	}
+	for i := range 2 * maxBuckets { // addresses
+		s.guesses.take(fmt.Sprint(i), s.o.Now())
+	}
+	if len(s.guesses.of) > maxBuckets+1 {
+		t.Errorf("%d addresses are remembered", len(s.guesses.of))
+	}
+	s.addresses.set(1, 1)
+	right = s.path(false)
+	if a := s.browser().press(wrong(1)); a.status != http.StatusTooManyRequests {
+		t.Errorf("an address that hammers: %d", a.status)
+	}
+	if a, b := s.browser().do("GET", right, ""), s.browser().press(right); a.status != http.StatusOK || b.status != http.StatusSeeOther {
+		t.Errorf("the right one of an address that hammers: %d, then %d", a.status, b.status)
 	}
 	seen := map[string]bool{}
 	for range 100 {

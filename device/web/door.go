@@ -35,6 +35,7 @@ type DoorOptions struct {
 	Now          func() time.Time       // nil: time.Now
 	Log          *slog.Logger           // nil: none
 	Self         int                    // uid of this process
+	Sockets      int                    // to talk by, of one session; 0: two
 	Group        int                    // gid that may use the control socket (SocketGroup); -1: none
 }
 
@@ -101,7 +102,8 @@ type Door struct {
 	peer     func(remote, local netip.AddrPort) (uid int, ok bool)
 
 	pages, addresses, guesses, callers *buckets
-	streams, sockets                   counts
+	guessed                            *buckets // lines of the log
+	streams, sockets, greetings        counts
 	local, network                     counts // connections
 
 	mu   sync.Mutex
@@ -133,7 +135,7 @@ func NewDoor(o DoorOptions) (*Door, error) {
 	d := &Door{
 		o: o, sessions: s, links: &links{now: o.Now}, certs: newCerts(o), peer: peerUID,
 		pages: newBuckets(pageRate, pageBurst), addresses: newBuckets(addressRate, addressBurst),
-		guesses: newBuckets(guessRate, guessBurst), callers: newBuckets(connectionsRate, connectionsBurst),
+		guesses: newBuckets(guessRate, guessBurst), guessed: newBuckets(1.0/60, 1), callers: newBuckets(connectionsRate, connectionsBurst),
 	}
 	return d, failed
 }
@@ -148,7 +150,7 @@ func (d *Door) Wrap(next http.Handler) http.Handler {
 			d.refuse(w, a, refused, http.StatusMisdirectedRequest)
 			return
 		}
-		if wait := d.addresses.take(a.key, d.o.Now()); wait > 0 {
+		if wait := d.addresses.take(a.key, d.o.Now()); wait > 0 && !d.opens(r) {
 			busy(w, wait)
 			return
 		}

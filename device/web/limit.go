@@ -1,10 +1,14 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"math"
 	"sync"
 	"time"
+
+	"conch/device/control"
 )
 
 // Bounds of what is open at once. Our choices: a household has some ten pages, and a Pi Zero feeds them.
@@ -12,13 +16,15 @@ const (
 	maxStreams       = 32 // of events, overall
 	maxStreamsOfOne  = 8
 	maxSockets       = 8 // to talk by, overall
+	maxSocketsOfOne  = 2 // one that is there, and one whose end is not known yet
+	maxGreetings     = 8 // sockets that have not said who they are, overall
 	maxBuckets       = 1024
 	sharedBucket     = "" // of all those for whom there is no room
 	pageRate         = 30 // requests a second, of a session; a page has some ten files
 	pageBurst        = 300
 	addressRate      = 50 // of an address, let in or not
 	addressBurst     = 400
-	guessRate        = 10.0 / 60 // links that were none, of everybody together
+	guessRate        = 10.0 / 60 // links that were none, of an address
 	guessBurst       = 10
 	maxLocal         = 256 // connections from this machine
 	maxNetwork       = 128 // and over a network
@@ -98,6 +104,7 @@ type counts struct {
 	mu  sync.Mutex
 	all int
 	of  map[string]int
+	end map[string]chan struct{} // closed when there is none of a key any more
 }
 
 // add counts one more, or says that it is one too many; release counts it off, once.
@@ -108,7 +115,10 @@ func (c *counts) add(key string, most, mostOfOne int) (release func(), ok bool) 
 		return func() {}, false
 	}
 	if c.of == nil {
-		c.of = map[string]int{}
+		c.of, c.end = map[string]int{}, map[string]chan struct{}{}
+	}
+	if c.of[key] == 0 {
+		c.end[key] = make(chan struct{})
 	}
 	c.all++
 	c.of[key]++
@@ -117,9 +127,18 @@ func (c *counts) add(key string, most, mostOfOne int) (release func(), ok bool) 
 		defer c.mu.Unlock()
 		c.all--
 		if c.of[key]--; c.of[key] == 0 {
+			close(c.end[key])
 			delete(c.of, key)
+			delete(c.end, key)
 		}
 	}), true
+}
+
+// none is closed when there is none of a key any more; nil: there is none.
+func (c *counts) none(key string) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.end[key]
 }
 
 // Stream counts a stream of events that a visitor opens; release when it ends. ErrStreams: it is one too many.
@@ -133,9 +152,27 @@ func (d *Door) Stream(v Visit) (release func(), err error) {
 
 // Socket counts one that a visitor talks by; release when it ends. ErrSockets: it is one too many.
 func (d *Door) Socket(v Visit) (release func(), err error) {
-	release, ok := d.sockets.add(v.Session, maxSockets, maxSockets)
+	release, ok := d.sockets.add(v.Session, maxSockets, cmp.Or(d.o.Sockets, maxSocketsOfOne))
 	if !ok {
 		return release, ErrSockets
 	}
 	return release, nil
+}
+
+// greeting counts a socket that has not said yet who it is.
+func (d *Door) greeting(v Visit) (release func(), err error) {
+	release, ok := d.greetings.add(v.Session, maxGreetings, cmp.Or(d.o.Sockets, maxSocketsOfOne))
+	if !ok {
+		return release, ErrSockets
+	}
+	return release, nil
+}
+
+// client is who presses by a request: a session, for as long as a page of it is there; without one, for as long as the connection is.
+func (d *Door) client(ctx context.Context) control.Client {
+	by := control.Client{ID: "session " + VisitFrom(ctx).Session, Gone: d.streams.none(VisitFrom(ctx).Session)}
+	if c, ok := ctx.Value(connectionKey{}).(*connection); ok && by.Gone == nil {
+		by.Gone = c.gone
+	}
+	return by
 }

@@ -89,16 +89,9 @@ func (l *links) forget() {
 
 // use takes a link away, and says what it opens. However many ask at once, it counts once.
 func (l *links) use(token string) (rights Rights, ok bool) {
-	h := hash(token)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget()
-	at := -1
-	for i, p := range l.all { // all of them, whichever it is
-		if subtle.ConstantTimeCompare(p.hash, h) == 1 {
-			at = i
-		}
-	}
+	at := l.find(token)
 	if at < 0 {
 		return "", false
 	}
@@ -108,6 +101,30 @@ func (l *links) use(token string) (rights Rights, ok bool) {
 	}
 	l.all = slices.Delete(l.all, at, at+1)
 	return rights, true
+}
+
+// find is the place of a link that counts; -1: it is none. It needs mu.
+func (l *links) find(token string) int {
+	l.forget()
+	at := -1
+	if token = strings.ToLower(token); !isToken(token) {
+		return at
+	}
+	h := hash(token)
+	for i, p := range l.all { // all of them, whichever it is
+		if subtle.ConstantTimeCompare(p.hash, h) == 1 {
+			at = i
+		}
+	}
+	return at
+}
+
+// opens says that a request has a link that counts: no limit stands before it.
+func (d *Door) opens(r *http.Request) bool {
+	token, named := strings.CutPrefix(r.URL.Path, pathIn+"/")
+	d.links.mu.Lock()
+	defer d.links.mu.Unlock()
+	return named && d.links.find(token) >= 0
 }
 
 // state says what has become of one. An id that was never given is over.
@@ -193,20 +210,17 @@ func (d *Door) serveLink(w http.ResponseWriter, r *http.Request, a arrival) {
 // letIn takes a link, and begins a session. Whatever cookie came along is no part of it.
 func (d *Door) letIn(w http.ResponseWriter, r *http.Request, a arrival, token string) {
 	l, now := d.o.Language, d.o.Now()
-	if wait := d.guesses.empty("", now); wait > 0 {
+	rights, ok := d.links.use(token)
+	if wait := d.guesses.empty(a.key, now); !ok && wait > 0 {
+		if d.guessed.take("", now) == 0 {
+			d.o.Log.Warn("web.guessed", "address", a.address)
+		}
 		retryAfter(w, wait)
 		d.page(w, http.StatusTooManyRequests, "", l.Phrase("door.many_title"), l.Phrase("door.many_text"))
 		return
 	}
-	token = strings.ToLower(token)
-	rights, ok := Rights(""), false
-	if isToken(token) {
-		rights, ok = d.links.use(token)
-	}
 	if !ok {
-		if d.guesses.take("", now); d.guesses.empty("", now) > 0 {
-			d.o.Log.Warn("web.guessed", "address", a.address)
-		}
+		d.guesses.take(a.key, now)
 		d.page(w, http.StatusForbidden, "", l.Phrase("door.old_title"), l.Phrase("door.old_text", "device", d.o.Device))
 		return
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -111,7 +112,8 @@ func (l doorway) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		if release, ok := l.d.admit(addrPort(c.RemoteAddr()).Addr()); ok {
-			return &sniffed{Conn: c, certs: l.d.certs, release: release}, nil
+			gone := make(chan struct{})
+			return &sniffed{Conn: c, certs: l.d.certs, gone: gone, release: sync.OnceFunc(func() { close(gone); release() })}, nil
 		}
 		_ = c.Close()
 	}
@@ -134,6 +136,7 @@ type sniffed struct {
 	net.Conn
 	certs   *certs // nil: nothing is encrypted
 	release func()
+	gone    chan struct{} // closed with it
 
 	begun bool // by the goroutine that reads
 	plain io.Reader

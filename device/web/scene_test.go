@@ -135,6 +135,7 @@ func (s *scene) behind() http.Handler {
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})
+	mux.HandleFunc("GET /seat", New(Options{Door: s.Door, Stage: chairs{}}).talk)
 	mux.HandleFunc("GET /talk", func(w http.ResponseWriter, r *http.Request) {
 		v := VisitFrom(r.Context())
 		release, err := s.Socket(v)

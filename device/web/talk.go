@@ -36,13 +36,13 @@ type Ear interface {
 
 // Bounds of a socket. Our choices.
 const (
-	talkRate     = 48000            // Hz
-	maxTalk      = 16 << 10         // bytes of a message: 85 ms of sound
-	talkBegin    = 10 * time.Second // until a page has said who it is
-	talkWrite    = 5 * time.Second  // for one message; who takes longer has gone
-	talkBytes    = 4 * talkRate     // a second: twice what a microphone brings
+	talkRate     = 48000           // Hz
+	maxTalk      = 16 << 10        // bytes of a message: 85 ms of sound
+	talkBegin    = 5 * time.Second // until a page has said who it is
+	talkWrite    = 5 * time.Second // for one message; who takes longer has gone
+	talkBytes    = 4 * talkRate    // a second: twice what a microphone brings
 	talkBurst    = 2 * talkBytes
-	talkMessages = 400              // a second: 100 of sound, and presses
+	talkMessages = 400              // frames a second: 100 of sound, presses, pings
 	talkPing     = 10 * time.Second // a page that does not answer in that time has gone: out of the house, its button down
 	talkWaiting  = 50               // messages of sound that wait for a page: half a second
 )
@@ -67,13 +67,13 @@ type (
 // talk serves the socket of one page.
 func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
 	v := VisitFrom(r.Context())
-	release, err := s.o.Door.Socket(v)
+	greeting, err := s.o.Door.greeting(v)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	defer release()
-	c, err := websocket.Accept(w, r, nil) // which looks at the origin, as the door has
+	defer greeting()
+	c, err := websocket.Accept(metered{w}, r, nil) // which looks at the origin, as the door has
 	if err != nil {
 		return // it has answered
 	}
@@ -90,6 +90,11 @@ func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
 			err = errors.New("no page can talk here: set web.talk = true, and open it on this machine or encrypted")
 		}
 	}
+	if err == nil {
+		var release func()
+		release, err = s.o.Door.Socket(v)
+		defer release()
+	}
 	ear := newEar(s.o.Boxes)
 	var seat Seat
 	if err == nil {
@@ -100,6 +105,7 @@ func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer seat.Leave()
+	greeting()
 	ear.tell(talkSeat{seat.Device(), ear.names, talkRate})
 	written := make(chan struct{})
 	go func() { // ends with ctx
@@ -167,19 +173,11 @@ var errFlood = errors.New("more than a microphone brings")
 
 // listen takes what the page sends until it ends.
 func listen(ctx context.Context, c *websocket.Conn, seat Seat, ear *ear) error {
-	left, messages, at := float64(talkBurst), float64(talkMessages), time.Now()
 	frames := make([]int16, maxTalk/2)
 	for {
 		kind, data, err := c.Read(ctx)
 		if err != nil {
 			return err
-		}
-		now := time.Now()
-		passed := now.Sub(at).Seconds()
-		left, messages, at = min(talkBurst, left+passed*talkBytes), min(talkMessages, messages+passed*talkMessages), now
-		if left, messages = left-float64(len(data)), messages-1; left < 0 || messages < 0 {
-			_ = c.Close(websocket.StatusPolicyViolation, errFlood.Error())
-			return errFlood
 		}
 		if kind == websocket.MessageBinary {
 			n := len(data) / 2
