@@ -3,6 +3,7 @@ package decode
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 
@@ -35,8 +36,14 @@ func fits(rate int) error {
 	return nil
 }
 
-// Samples is how many there are, about.
-func (f *file) Samples() int { return int(f.of.frames() * audio.Rate / int64(f.of.rate())) }
+// Samples is how many there are, about; 0: nobody knows.
+func (f *file) Samples() int {
+	n := f.of.frames()
+	if n < 0 || n > math.MaxInt32 { // what no file holds
+		return 0
+	}
+	return int(min(n*audio.Rate/int64(f.of.rate()), math.MaxInt32))
+}
 
 // Close closes the file.
 func (f *file) Close() error { return f.f.Close() }

@@ -38,8 +38,11 @@ type flacFile struct {
 func openFLAC(f io.ReaderAt, at, size int64) (container, error) {
 	at += 4
 	fl := &flacFile{f: f, size: size}
-	for last := false; !last; {
+	for last, n := false, 0; !last; n++ {
 		var h [4]byte
+		if n == flacBlocks {
+			return nil, errBroken
+		}
 		if _, err := f.ReadAt(h[:], at); err != nil {
 			return nil, err
 		}
@@ -85,7 +88,7 @@ func readFLAC(r *bufio.Reader) (*flacFile, error) {
 			fl.info(b)
 			n -= flacInfo
 		}
-		if read += n; read > maxGarbage {
+		if read += n + 4; read > maxGarbage {
 			return nil, errBroken
 		}
 		if _, err := io.CopyN(io.Discard, r, n); err != nil {
@@ -98,7 +101,11 @@ func readFLAC(r *bufio.Reader) (*flacFile, error) {
 	return fl, nil
 }
 
-const flacInfo = 18 // bytes of STREAMINFO up to what is of use here
+const (
+	flacInfo   = 18      // bytes of STREAMINFO up to what is of use here
+	flacBlocks = 4000    // of metadata
+	flacFrame  = 4 << 20 // bytes of a frame: 65,536 samples of 8 channels, of 33 bits each, and their heads
+)
 
 var errFLAC = errors.New("it does not say what it is")
 
@@ -114,7 +121,7 @@ func (f *flacFile) frames() int64 { return f.total }
 func (f *flacFile) seek(place int64) (forward, error) {
 	at := bisect(f.begin, f.size, place, func(offset, to int64) (int64, int64, bool) {
 		d := f.from(offset)
-		for {
+		for range maxBroken {
 			h, piece, err := d.find()
 			if err != nil || piece >= to {
 				return 0, 0, false
@@ -123,6 +130,7 @@ func (f *flacFile) seek(place int64) (forward, error) {
 				return piece, d.place(h), true
 			}
 		}
+		return 0, 0, false
 	})
 	return f.from(at), nil
 }
@@ -194,6 +202,9 @@ type counted struct {
 }
 
 func (c *counted) Read(b []byte) (int, error) {
+	if c.n >= flacFrame {
+		return 0, errBroken
+	}
 	n, err := c.r.Read(b)
 	c.n += int64(n)
 	return n, err

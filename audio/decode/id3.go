@@ -63,7 +63,9 @@ func (t *Tags) id3(r *io.SectionReader) {
 			}
 		case "CTOC":
 			for _, id := range contents(fr.body) {
-				listed[id] = true
+				if len(listed) < maxChapters {
+					listed[id] = true
+				}
 			}
 		default:
 			t.frame(fr)

@@ -97,6 +97,9 @@ func (m *mp3Frames) find() (mp3Head, error) {
 			return mp3Head{}, errors.Join(err, io.EOF)
 		}
 		if size, ok := tagSize(b); ok { // where files were joined
+			if skipped++; skipped > m.most {
+				return mp3Head{}, errBroken
+			}
 			if err := m.discard(size); err != nil {
 				return mp3Head{}, err
 			}
@@ -311,6 +314,9 @@ func (m *mp3Forward) decode(frame []byte, pcm []int16) error {
 	b := m.b[:4*len(pcm)] // it always makes two channels
 	if _, err := io.ReadFull(m.dec, b); err != nil {
 		return err
+	}
+	if m.feed.Len() > mp3Buffer { // it has taken other frames than we have
+		return errBroken
 	}
 	for i := range pcm {
 		l, r := int16(binary.LittleEndian.Uint16(b[4*i:])), int16(binary.LittleEndian.Uint16(b[4*i+2:]))

@@ -26,6 +26,8 @@ const (
 	oggHead  = 27
 	oggMost  = oggHead + 255 + 255*255
 	oggLimit = 1 << 20 // bytes of a packet; of a longer one (a picture) the beginning is kept
+	oggVain  = 64      // pages in a row whose checksum is wrong: each costs a look at all of it
+	oggHeads = 4000    // pages before the sound of a file begins
 )
 
 // oggPages cuts a stream into pages, and leaves out what is none.
@@ -41,12 +43,13 @@ func newOggPages(r io.Reader, offset int64, most int) *oggPages {
 
 // next is the next whole page; it is good until the one after it.
 func (p *oggPages) next() (oggPage, error) {
-	for skipped := 0; skipped <= p.most; skipped++ {
+	for skipped, vain := 0, 0; skipped <= p.most && vain <= oggVain; skipped++ {
 		h, err := p.r.Peek(oggHead)
 		if err != nil {
 			return oggPage{}, err
 		}
 		if string(h[:5]) == "OggS\x00" {
+			vain++
 			page, n, err := p.page(int(h[26]))
 			if err == nil {
 				page.offset = p.offset
@@ -266,10 +269,13 @@ type oggFile struct {
 func openOgg(f io.ReaderAt, at, size int64) (container, error) {
 	o := &oggFile{f: f, size: size}
 	fw := &oggForward{pages: newOggPages(io.NewSectionReader(f, at, size-at), at, sniffed)}
-	for !fw.ready {
+	for n := 0; !fw.ready; n++ {
 		page, err := fw.pages.next()
 		if err != nil {
 			return nil, err
+		}
+		if n == oggHeads {
+			return nil, errBroken
 		}
 		if page.flags&oggFirst != 0 && fw.codec == nil {
 			if err := fw.begin(page); err != nil {

@@ -123,8 +123,9 @@ func (t *Tags) flac(f io.ReaderAt, at, size int64) {
 			return
 		}
 		n := int64(h[1])<<16 | int64(h[2])<<8 | int64(h[3])
-		if h[0]&0x7f == 4 {
+		if h[0]&0x7f == 4 { // there is one (RFC 9639 8.6)
 			t.comments(readAt(f, at+4, min(n, maxComments)))
+			return
 		}
 		if at += 4 + n; h[0]&0x80 != 0 {
 			return

@@ -158,11 +158,26 @@ func (f *Folder) open(name string) (skills.Long, error) {
 	} else if err != nil {
 		return nil, &skills.SpokenError{Say: said(name) + " cannot be played: " + unread(root, name, err), Err: err}
 	}
+	if why := f.refused(name, file); why != "" {
+		file.Close()
+		return nil, &skills.SpokenError{Say: said(name) + " cannot be played: " + why, Err: errors.New(why)}
+	}
 	sound, err := decode.Open(file)
 	if err != nil {
 		return nil, &skills.SpokenError{Say: said(name) + " cannot be played: " + decode.Words(err), Err: err}
 	}
 	return sound, nil
+}
+
+// refused says why a file was refused that has not changed since; empty: it was not.
+func (f *Folder) refused(name string, file *os.File) string {
+	st, err := file.Stat()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if h, ok := f.heads[name]; ok && err == nil && h.Size == st.Size() && h.Time == st.ModTime().UnixNano() {
+		return h.Why
+	}
+	return ""
 }
 
 // unread says why a file cannot even be opened.

@@ -29,7 +29,7 @@ type head struct {
 
 // Our choices.
 const (
-	edition   = 1           // of what is looked at: with another one each file is looked at anew
+	edition   = 2           // of what is looked at: with another one each file is looked at anew
 	rest      = 10          // times as long as a look takes nothing is done: nobody is to notice
 	longest   = time.Second // … but no longer
 	settles   = time.Minute // for so long a file may still be written to by who copies it

@@ -181,3 +181,29 @@ func TestWhatCannotBePlayed(t *testing.T) {
 		t.Errorf("without time: %d playable, %d unread, %v", playable, unread, err)
 	}
 }
+
+// A file that was refused is not opened again, until it has changed.
+func TestARefusedFileIsLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "a.ogg")
+	if err := os.WriteFile(name, []byte("no sound"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f := New(dir, "")
+	f.pass(t.Context(), 0)
+	h := f.heads["a.ogg"]
+	if h.Why == "" {
+		t.Fatal("it was not refused")
+	}
+	h.Why = "it was refused"
+	f.heads["a.ogg"] = h
+	if _, err := f.open("a.ogg"); err == nil || !strings.Contains(err.Error(), "it was refused") {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(name, []byte("another one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.open("a.ogg"); err == nil || strings.Contains(err.Error(), "it was refused") {
+		t.Errorf("once it has changed: %v", err)
+	}
+}
