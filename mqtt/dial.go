@@ -14,6 +14,8 @@ import (
 
 	paho "github.com/eclipse/paho.mqtt.golang"
 	"github.com/eclipse/paho.mqtt.golang/packets"
+
+	"conch/device/redact"
 )
 
 // tlsConfig reads the files anew for each attempt: certificates are renewed while the device runs.
@@ -59,7 +61,9 @@ func (c *Config) password() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%w: read the broker's password: %w", ErrSettings, err)
 	}
-	return strings.TrimRight(string(b), "\r\n"), nil
+	secret := strings.TrimRight(string(b), "\r\n")
+	redact.Add(secret)
+	return secret, nil
 }
 
 // dial opens a connection, and says which of the Addresses it leads to. Names are looked up anew each time, so that a broker that moved is found.

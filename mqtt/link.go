@@ -14,6 +14,7 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/companions/round"
+	"conch/device/redact"
 )
 
 // Bounds of a link.
@@ -284,6 +285,9 @@ func (c *Client) publish(l *link, p round.Packet) paho.Token {
 	if h, ok := p.(round.History); ok && !c.mayTell(h.To, len(params)) {
 		c.stats.unsent(unsentAsked, 1, fmt.Sprintf("%d bytes of history for %s", len(params), h.To))
 		return nil
+	}
+	if m.name != methodPress && m.name != methodHistory { // which has no words, and has those of others as they were signed
+		params = []byte(redact.Known(string(params)))
 	}
 	l.mu.Lock()
 	seq := l.guard.seq()

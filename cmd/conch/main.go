@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -17,6 +18,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/printable"
+	"conch/device/redact"
 )
 
 // Exit codes, the same for every subcommand.
@@ -77,7 +79,15 @@ type env struct {
 	loaded   *config.Config // once it has been read
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	defer func() { // a panic may repeat a secret
+		if p := recover(); p != nil {
+			fmt.Fprintf(printable.NewWriter(os.Stderr), "panic: %v\n\n%s", p, debug.Stack())
+			os.Exit(exitUsage)
+		}
+	}()
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
 
 // parser reads command lines into c.
 func parser(c *cli, more ...kong.Option) (*kong.Kong, error) {
@@ -90,6 +100,7 @@ func parser(c *cli, more ...kong.Option) (*kong.Kong, error) {
 
 // run parses args, runs one subcommand, and returns the exit code.
 func run(args []string, in *os.File, stdout, stderr io.Writer) (code int) {
+	redact.Arguments(args...)
 	out, errw := printable.NewWriter(stdout), printable.NewWriter(stderr)
 	var c cli
 	exited := -1

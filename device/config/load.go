@@ -47,6 +47,7 @@ func Load(o LoadOptions) (*Config, error) {
 		l.keys[k.name] = k
 	}
 
+	know(env, o.Flags)
 	file := o.File
 	if file == "" {
 		file = Find(o.Environ)
@@ -188,6 +189,7 @@ func (l *loader) file(path string) {
 // parse takes the text of the file at path.
 func (l *loader) parse(path string, data []byte) {
 	if !utf8.Valid(data) {
+		knowLines(data)
 		line := lineOfInvalid(data)
 		l.problem("%s:%d: not UTF-8 text", path, line)
 		l.rescue(path, data, line)
@@ -195,6 +197,7 @@ func (l *loader) parse(path string, data []byte) {
 	}
 	tree := make(map[string]any)
 	if _, err := spelling.Decode(string(data), &tree); err != nil {
+		knowLines(data)
 		line, say := TOML(string(data), err)
 		l.problem("%s:%d: %s", path, line, say)
 		l.rescue(path, data, line)
@@ -205,6 +208,7 @@ func (l *loader) parse(path string, data []byte) {
 
 // take assigns what the file at path says; lines says where.
 func (l *loader) take(path string, tree map[string]any, lines map[string]int) {
+	l.knowTree(path, "", tree)
 	origin := func(name string) string {
 		if line, ok := lines[name]; ok {
 			return fmt.Sprintf("file %s:%d", path, line)

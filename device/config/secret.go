@@ -9,6 +9,7 @@ import (
 
 	"conch/companions/voice/kinds"
 	"conch/device/language"
+	"conch/device/redact"
 )
 
 // MaxKey is how many bytes a key may have, and a file of one.
@@ -103,6 +104,7 @@ func (c *Config) LiveKey() string {
 	if c.KeyFrom != "" {
 		data, _, err := ReadBounded(c.KeyFrom, MaxKey)
 		if key := strings.TrimSpace(string(data)); err == nil && key != "" && Sendable(key) {
+			redact.Add(key)
 			return key
 		}
 	}
@@ -113,7 +115,10 @@ func (c *Config) LiveKey() string {
 type Secret struct{ text string }
 
 // NewSecret wraps text.
-func NewSecret(text string) Secret { return Secret{text} }
+func NewSecret(text string) Secret {
+	redact.Add(text)
+	return Secret{text}
+}
 
 // Reveal is the secret itself. Hand it to the one who needs it and keep it nowhere.
 func (s Secret) Reveal() string { return s.text }
@@ -176,5 +181,6 @@ func ReadSecret(path string) (string, error) {
 	if secret == "" || !Sendable(secret) {
 		return "", fmt.Errorf("%s: must hold the key and nothing else, on one line", path)
 	}
+	redact.Add(secret)
 	return secret, nil
 }

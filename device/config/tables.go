@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/device/printable"
+	"conch/device/redact"
 )
 
 // Sections of which a person writes as many as wanted, each with a name: [mcp.files], [mcp.calendar]. What is wrong in one leaves that
@@ -264,6 +265,10 @@ func lines(into, files map[string]string) error {
 		if line == "" || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
 			return fmt.Errorf("%s: %s: must hold one line of visible ASCII characters and nothing else", name, path)
 		}
+		redact.Add(line)
+		if _, token, ok := strings.Cut(line, " "); ok { // Bearer TOKEN
+			redact.Add(token)
+		}
 		into[name] = line
 	}
 	return nil
@@ -275,7 +280,7 @@ func (c *Config) servers() string {
 	for _, s := range c.MCP {
 		what := s.URL
 		if what == "" {
-			what = strings.Join(s.Command, " ")
+			what = redact.Command(s.Command)
 		}
 		for _, m := range []map[string]string{s.Env, s.EnvFiles, s.HeaderFiles} {
 			for _, k := range slices.Sorted(maps.Keys(m)) {

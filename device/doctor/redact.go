@@ -10,17 +10,16 @@ import (
 	"strings"
 
 	"conch/device/config"
+	"conch/device/redact"
 	"conch/mqtt"
 )
 
 // What must not leave the house. Checks take care themselves; this is the second look at every sentence, so that a report
 // can be pasted where everybody reads it.
 var (
-	homes   = regexp.MustCompile(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
-	keyLike = regexp.MustCompile(`\b(?:sk|pk|rk|xai|gsk|key)-[A-Za-z0-9_\-]{8,}|(?i:bearer)\s+\S+`)
-	inURL   = regexp.MustCompile(`(://)[^/\s@]+@`)
-	v4      = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
-	mac     = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
+	homes = regexp.MustCompile(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
+	v4    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	mac   = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
 )
 
 // public are words that name nobody, though a user may be called so.
@@ -28,15 +27,7 @@ var public = []string{"", "root", "conch", "pi"}
 
 // hider returns what makes a sentence fit for others' eyes.
 func (m *Machine) hider(s *Subject) func(string) string {
-	var pairs []string
-	secrets := slices.Clone(s.Secrets)
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike, the longer first
-	for _, secret := range secrets {
-		if len(secret) >= 4 { // a shorter one would eat words
-			pairs = append(pairs, secret, "[secret]")
-		}
-	}
-	exact := strings.NewReplacer(pairs...)
+	redact.Add(s.Secrets...)
 	words := map[string]string{}
 	for _, name := range m.People {
 		if !slices.Contains(public, name) && name != s.User {
@@ -60,9 +51,7 @@ func (m *Machine) hider(s *Subject) func(string) string {
 		if text == "" {
 			return ""
 		}
-		text = exact.Replace(text)
-		text = inURL.ReplaceAllString(text, "$1")
-		text = keyLike.ReplaceAllString(text, "[secret]")
+		text = redact.Text(text)
 		text = homes.ReplaceAllString(text, "~")
 		text = mac.ReplaceAllString(text, "[mac]")
 		if s.Anonymous {

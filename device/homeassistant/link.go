@@ -15,6 +15,7 @@ import (
 	paho "github.com/eclipse/paho.mqtt.golang"
 
 	"conch/device/config"
+	"conch/device/redact"
 )
 
 // Limits of a connection. Our choices: a broker of the house answers in milliseconds, and Home Assistant shows within 22 s that a device
@@ -92,6 +93,7 @@ func dial(ctx context.Context, c config.HomeAssistant, clientID string, will mes
 			return nil, fmt.Errorf("%w: %w", errSettings, err)
 		}
 		password = strings.TrimRight(string(text), "\r\n")
+		redact.Add(password)
 	}
 	conf, err := tlsConfig(c.CAFile, t)
 	if err != nil {
@@ -114,7 +116,7 @@ func dial(ctx context.Context, c config.HomeAssistant, clientID string, will mes
 	o.SetConnectTimeout(connectTimeout)
 	o.SetMessageChannelDepth(0)
 	if will.topic != "" {
-		o.SetWill(will.topic, will.payload, 1, will.retained)
+		o.SetWill(will.topic, redact.Text(will.payload), 1, will.retained)
 	}
 	o.SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) { on(m) })
 	o.SetConnectionLostHandler(func(_ paho.Client, err error) {
@@ -199,7 +201,7 @@ func wait(ctx context.Context, t paho.Token, limit time.Duration) error {
 
 // publish returns when the broker has it.
 func (l *link) publish(ctx context.Context, m message, limit time.Duration) error {
-	return wait(ctx, l.client.Publish(m.topic, 1, m.retained, m.payload), limit)
+	return wait(ctx, l.client.Publish(m.topic, 1, m.retained, redact.Text(m.payload)), limit)
 }
 
 // subscribe asks for what is said under the filters, once at most.

@@ -5,11 +5,13 @@ import (
 	"io"
 	"sync"
 	"unicode/utf8"
+
+	"conch/device/redact"
 )
 
 // Writer is what stands between all that a program prints and a terminal. What would steer a terminal is written as text: control
 // characters other than newline and tab, characters that turn the direction of writing, and the line breaks of Unicode as \u and four hexadecimal
-// digits, which is the same character in JSON; bytes that are no UTF-8 as U+FFFD. From any goroutine.
+// digits, which is the same character in JSON; bytes that are no UTF-8 as U+FFFD. Secrets are left out (package redact). From any goroutine.
 type Writer struct {
 	to io.Writer
 
@@ -38,10 +40,10 @@ func Behind(w io.Writer) io.Writer {
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.held) == 0 && harmless(p) {
-		return w.to.Write(p)
+	out, held := redact.Bytes(p), []byte(nil)
+	if len(w.held) > 0 || !harmless(out) {
+		out, held = escape(append(w.held, out...))
 	}
-	out, held := escape(append(w.held, p...))
 	w.held = append(w.held[:0:0], held...)
 	if len(out) > 0 {
 		if _, err := w.to.Write(out); err != nil {
@@ -53,6 +55,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 
 // Escape is what Write makes of a whole text.
 func Escape(s string) string {
+	s = redact.Text(s)
 	if harmless([]byte(s)) {
 		return s
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"conch/device/redact"
 )
 
 // What the service manager is told (sd_notify(3)), by datagrams to NOTIFY_SOCKET; without one nothing is done and nothing
@@ -52,7 +54,7 @@ func (n *Notifier) tell(lines ...string) {
 	if n == nil || n.send == nil {
 		return
 	}
-	if err := n.send(strings.Join(lines, "\n")); err != nil && !n.failed.Swap(true) {
+	if err := n.send(redact.Text(strings.Join(lines, "\n"))); err != nil && !n.failed.Swap(true) {
 		n.log.Warn(logNotify, "err", err)
 	}
 }

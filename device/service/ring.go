@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+
+	"conch/device/redact"
 )
 
 // Ring keeps the last lines of the log, for whoever asks a running appliance that no journal listens to (conch logs). Make it with
@@ -29,7 +31,7 @@ func NewRing() *Ring { return &Ring{readers: map[chan []byte]bool{}} }
 
 // Write takes one line.
 func (r *Ring) Write(p []byte) (int, error) {
-	line := slices.Clone(p)
+	line := slices.Clone(redact.Bytes(p))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, line)

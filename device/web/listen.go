@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"conch/device/config"
+	"conch/device/redact"
 )
 
 // opened is where the page listens.
@@ -94,7 +95,7 @@ func (d *Door) notOpened(at string, err error) error {
 // none here.
 func (d *Door) Server(next http.Handler) *http.Server {
 	return &http.Server{
-		Handler: d.Wrap(next), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnContext: d.withConnection,
+		Handler: redact.Handler(d.Wrap(next)), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader, ConnContext: d.withConnection,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug), // of those who hang up, mostly
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"conch/device/redact"
 )
 
 // Stage is where pages talk.
@@ -163,7 +165,7 @@ func refuse(ctx context.Context, c *websocket.Conn, err error) {
 	ctx, cancel := context.WithTimeout(ctx, talkWrite)
 	defer cancel()
 	text, _ := json.Marshal(map[string]string{"refused": err.Error()}) // strings
-	if c.Write(ctx, websocket.MessageText, text) == nil {
+	if c.Write(ctx, websocket.MessageText, redact.Bytes(text)) == nil {
 		_ = c.Close(websocket.StatusPolicyViolation, "refused")
 	}
 }
@@ -262,7 +264,7 @@ func (e *ear) tell(v any) {
 	}
 	e.mu.Lock()
 	if len(e.words) < maxWords {
-		e.words = append(e.words, text)
+		e.words = append(e.words, redact.Bytes(text))
 	}
 	e.mu.Unlock()
 	e.poke()
