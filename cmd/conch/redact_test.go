@@ -118,7 +118,8 @@ func TestNoKeyOfTheConfigurationComesOut(t *testing.T) {
 			}
 			q := config.Quote(form(mark + "900"))
 			more := "room.pasword = " + q + "\nvoice.api_key = \"" + mark + "901\"\nnowhere.token = " + q + "\n" +
-				"[mcp.one]\ncommand = [\"nowhere\", \"--token=" + mark + "902\", \"--api-key\", \"" + mark + "903\", \"-p" + mark + "904\", \"" + mark + "905\", " + q + "]\n" +
+				"[mcp.one]\ncommand = [\"nowhere\", \"--token=" + mark + "902\", \"--api-key\", \"" + mark + "903\", \"-p" + mark +
+				"904\", \"" + mark + "905\", " + q + "]\n" +
 				"env = { T = \"" + mark + "906\" }\nenv_files = { F = \"" + mark + "907\" }\n" +
 				"[mcp.two]\nurl = " + q + "\nheader_files = { Authorization = \"Bearer " + mark + "908\" }\n" +
 				"[mcp.three]\nurl = \"https://127.0.0.1:1/mcp?key=" + mark + "909\"\n[mcp.four]\ncommand = " + q + "\nenv = { X = [" + q + "] }\n" +
@@ -243,7 +244,8 @@ command = ["nowhere", "--password", "`+mark+`16"]
 		t.Fatal(err)
 	}
 	leaks(t, "GET /status", string(status))
-	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"logs"}, {"why", "--all"}, {"doctor", "--verbose"}, {"doctor", "--json"}, {"report", "--out", "-"},
+	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"logs"}, {"why", "--all"}, {"doctor", "--verbose"},
+		{"doctor", "--json"}, {"report", "--out", "-"},
 		{"check"}, {"usage"}, {"web", "sessions"}} {
 		out, _ := m.try(args...)
 		leaks(t, "conch "+strings.Join(args, " "), out)
