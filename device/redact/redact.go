@@ -127,8 +127,10 @@ func forms(v string) []string {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(v) // into memory
 	goQuoted := strconv.Quote(v)
-	all := []string{v, strings.ToLower(v), strings.ToUpper(v), quoted, string(twice[1 : len(twice)-1]), strings.Trim(loose.String(), "\"\n"), goQuoted[1 : len(goQuoted)-1], html.EscapeString(v),
-		url.QueryEscape(v), url.PathEscape(v), url.UserPassword("", v).String()[1:], hex.EncodeToString([]byte(v)), strings.ToUpper(hex.EncodeToString([]byte(v)))}
+	all := []string{v, strings.ToLower(v), strings.ToUpper(v), quoted, string(twice[1 : len(twice)-1]), strings.Trim(loose.String(), "\"\n"),
+		goQuoted[1 : len(goQuoted)-1], html.EscapeString(v),
+		url.QueryEscape(v), url.PathEscape(v), url.UserPassword("", v).String()[1:], hex.EncodeToString([]byte(v)),
+		strings.ToUpper(hex.EncodeToString([]byte(v)))}
 	for before := range 3 { // base64 of a text that has it in its middle, at each of three places
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + v))
 		first, last := (before*8+5)/6, (before+len(v))*8/6 // digits that are of v alone

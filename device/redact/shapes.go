@@ -8,7 +8,8 @@ import (
 
 // What looks like a secret, whether it is known or not. Each expression is tried only where a text has one of the words it needs: most have none.
 var (
-	vendor = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xai|gsk|glpat|hf)[-_][A-Za-z0-9_\-]{8,}|gh[a-z]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|xox[a-z]-[\w-]{8,}|AKIA[A-Z0-9]{12,}|` +
+	vendor = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xai|gsk|glpat|hf)[-_][A-Za-z0-9_\-]{8,}|gh[a-z]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|` +
+		`xox[a-z]-[\w-]{8,}|AKIA[A-Z0-9]{12,}|` +
 		`AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)`)
 	vendors = strings.Fields("sk- sk_ pk- pk_ rk- rk_ xai- gsk_ glpat- hf_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ xox AKIA AIza eyJ")
 
@@ -22,7 +23,8 @@ var (
 	named = regexp.MustCompile(`(?i)(--?[a-z0-9-]*(?:token|secret|passw(?:or)?d|passphrase|api-?key|access-?key|auth|credential)s?(?:=|\s+)(?:\\?["'])?|` +
 		`\b[a-z0-9_]*(?:token|secret|passw(?:or)?d|passphrase|api_?key|access_?key)(?:\\?["'])?=(?:\\?["'])?|` +
 		`"(?:[a-z0-9_-]*[_-])?(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key)\\?"\s*:\s*\\?")([^\s"'\\,;&|)\]{}]{4,})`)
-	names = strings.Fields("token= token\" token\\ -token secret= secret\" secret\\ -secret passw passphrase apikey api_key api-key accesskey access_key access-key -auth credential")
+	names = strings.Fields("token= token\" token\\ -token secret= secret\" secret\\ -secret " +
+		"passw passphrase apikey api_key api-key accesskey access_key access-key -auth credential")
 )
 
 // shapes replaces what looks like a secret.
