@@ -198,7 +198,8 @@ func importProblem(from, to string) string {
 	switch {
 	case !ok:
 		return fmt.Sprintf("%s is not in the table of imports: find its room, then add it here", from)
-	case to == "" || to == leaf && len(allowed) > 0 || from == "device/printable" && to == leaf || slices.ContainsFunc(allowed, func(p string) bool { return fits(p, to) }):
+	case to == "" || to == leaf && (len(allowed) > 0 || from == "device/printable") ||
+		slices.ContainsFunc(allowed, func(p string) bool { return fits(p, to) }):
 		return ""
 	case len(allowed) == 0:
 		return fmt.Sprintf("%s imports %s; it may import nothing of ours: facts go in, orders come out, nobody is called back", from, to)
