@@ -37,3 +37,21 @@ func refusal(c turn.CallTool) string {
 	}
 	return fmt.Sprintf("%q was not run: nobody has asked you for it. A person at this device may.", name)
 }
+
+// verdict says in a sentence why a call was run or refused.
+func verdict(c turn.CallTool, t boxed, may bool) *string {
+	what := "was run"
+	if !may {
+		what = "was refused"
+	}
+	say := fmt.Sprintf("The last call, %s in turn %s (%v), %s: its cause is %v.", t.Name, c.Turn, t.Kind, what, c.Cause)
+	return &say
+}
+
+// Why says whose words caused the last call, and whether it was run; empty: there was none.
+func (b *Toolbox) Why() string {
+	if say := b.latest.Load(); say != nil {
+		return *say
+	}
+	return ""
+}

@@ -98,3 +98,24 @@ func TestOnlyItsOwnWordsAreNotQuoted(t *testing.T) {
 		t.Error("a typed line may not what a spoken one may")
 	}
 }
+
+// TestAHouseholdWidensWhatOneToolMay, that tool alone, and the last verdict says whose words it were.
+func TestAHouseholdWidensWhatOneToolMay(t *testing.T) {
+	text := func(skills.Context) (skills.Result, error) { return skills.Result{Output: "Done."}, nil }
+	b := newBox(t, tool("light", text), tool("door", text))
+	b.Widened = func(cause, tool string) bool { return cause == "room" && tool == "light" }
+	if b.Why() != "" {
+		t.Errorf("%q of no call", b.Why())
+	}
+	for _, row := range []struct {
+		tool  string
+		cause turn.Cause
+		runs  bool
+	}{{"light", turn.CauseRoom, true}, {"door", turn.CauseRoom, false}, {"light", turn.CauseInjected, false}, {"door", turn.CauseLine, true}} {
+		o := b.Call(t.Context(), turn.CallTool{Cause: row.cause, Turn: "t-1", Name: row.tool})
+		word := map[bool]string{true: "was run", false: "was refused"}[row.runs]
+		if o.Failed == row.runs || !strings.Contains(b.Why(), word) || !strings.Contains(b.Why(), row.tool) || !strings.Contains(b.Why(), row.cause.String()) {
+			t.Errorf("%+v: %+v, %q", row, o, b.Why())
+		}
+	}
+}

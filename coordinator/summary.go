@@ -22,6 +22,7 @@ type Record struct {
 	Who                turn.Who      `json:"-"`      // whose turn it was; people are told by name
 	Reason             string        `json:"reason"` // done, interrupted, too_short, lost_vote, expired, failed
 	Source             string        `json:"source"` // button, room, inject
+	Cause              string        `json:"cause"`  // whose words stood before the model at its end
 	ListenMS           float64       `json:"listen_ms"`
 	CommitToFirstAudio float64       `json:"commit_to_first_audio_ms"`
 	PressToSilence     *float64      `json:"press_to_silence_ms,omitempty"` // of the press that cut the turn, or else that began it: first edge to the last audible sample of whatever sounded; absent: nothing did
@@ -64,7 +65,7 @@ func (h *hushed) nothing() bool { return len(h.sources)+len(h.cues) == 0 }
 func (r *runner) endTurn(e turn.EndTurn) {
 	s := e.Summary
 	rec := Record{
-		Turn: e.Turn, Who: s.Who, Reason: s.Reason.String(), Source: s.Source.String(),
+		Turn: e.Turn, Who: s.Who, Reason: s.Reason.String(), Source: s.Source.String(), Cause: s.Cause.String(),
 		ListenMS: ms(s.Listen), CommitToFirstAudio: ms(s.CommitToFirstAudio), HeardMS: ms(samples(s.Heard)),
 		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words), Then: string(s.Then),
 		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,
@@ -141,7 +142,7 @@ func (h *hushed) silence() (took float64, known bool) {
 // attributes are the fields of the line in a fixed order.
 func (rec Record) attributes() []any {
 	a := []any{
-		"turn", string(rec.Turn), "reason", rec.Reason, "source", rec.Source,
+		"turn", string(rec.Turn), "reason", rec.Reason, "source", rec.Source, "cause", rec.Cause,
 		"listen_ms", rec.ListenMS, "commit_to_first_audio_ms", rec.CommitToFirstAudio,
 	}
 	if rec.PressToSilence != nil {

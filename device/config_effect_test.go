@@ -999,6 +999,13 @@ func effects(t *testing.T) []effect {
 			}
 			return "no radio"
 		}, map[string]string{`[]`: "no radio", `["One = http://a", "Two = http://b"]`: "[One Two]"}},
+		{"tools.allow", "", func(s *seam) string {
+			box, err := s.new(Options{}).newTools()
+			if err != nil {
+				return err.Error()
+			}
+			return fmt.Sprint(box.(toolbox).Widened("room", "set_home"))
+		}, map[string]string{`[]`: "false", `["room:set_home"]`: "true"}},
 
 		{"state.dir", "", func(s *seam) string {
 			s.new(Options{})

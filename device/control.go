@@ -86,8 +86,13 @@ func taken(yes bool) error {
 	return nil
 }
 
-// Why tells who spoke last and why.
-func (s socket) Why() string { return s.d.room.Why() }
+// Why tells who spoke last and why, and whose words caused the last call of a tool.
+func (s socket) Why() string {
+	if s.d.whyTool == nil {
+		return s.d.room.Why()
+	}
+	return strings.TrimSpace(s.d.room.Why() + "\n" + s.d.whyTool())
+}
 
 // Last is the turn that ended last.
 func (s socket) Last() *control.Turn { return s.d.room.Last() }

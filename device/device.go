@@ -100,6 +100,7 @@ type Device struct {
 	feed        *control.Feed
 	pages       *pages                                   // nil: none can talk
 	page        *web.Door                                // nil: there is no page
+	whyTool     func() string                            // whose words caused the last call; nil: the tools are not conch's
 	leftOut     func(server string) []companions.LeftOut // which of its tools nobody can call
 
 	// atomic

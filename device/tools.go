@@ -70,7 +70,8 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		d.kept = store.New(filepath.Join(dir, store.File), d.conds, d.wall())
 		d.actors = append(d.actors, actor{"store", d.kept.Run})
 	}
-	box.May = d.mayUse
+	box.May, d.whyTool = d.mayUse, box.Why
+	box.Widened = func(cause, tool string) bool { return slices.Contains(d.cfg.Tools.Allow, cause+": "+tool) }
 	for _, b := range bundled {
 		s := b.make(d.skillHost(b.name))
 		if s == nil {

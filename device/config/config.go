@@ -37,6 +37,7 @@ type Config struct {
 	Knob    Knob
 	MCP     []MCP
 	Radio   Radio
+	Tools   Tools
 	Home    []Thing
 
 	Intercom      Intercom

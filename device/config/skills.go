@@ -32,6 +32,11 @@ type Radio struct {
 	Stations []Station
 }
 
+// Tools is what calls of tools are let beyond the table of causes (SKILLS.md 2.5).
+type Tools struct {
+	Allow []string // each CAUSE: TOOL
+}
+
 // Station is one of them.
 type Station struct{ Name, URL string }
 

@@ -307,14 +307,18 @@ func TestToolCallIsToldOnceAndAnswered(t *testing.T) {
 			w.want("done t-1 r1 completed")
 			w.c.Do(turn.SendToolOutput{Turn: "t-1", Call: "c1", Output: ""})
 			w.c.Do(turn.SendToolOutput{Turn: "t-1", Call: "nobody's", Output: "x"})
-			w.c.Do(turn.CreateResponse{Turn: "t-1", Prompt: "Be brief."})
+			w.c.Do(turn.CreateResponse{Turn: "t-1", Prompt: "Be brief.", NoTools: true})
 			w.want()
 			p.want("session.update", "clear", "append", "commit", "response.create", "conversation.item.create", "response.create")
 			if out, ok := p.last("conversation.item.create")["item"].(map[string]any)["output"]; !ok || out != "" {
 				t.Errorf("output = %v; want it there, and empty", out)
 			}
-			if s := p.last("response.create")["response"].(map[string]any)["instructions"]; s != "You are Ada.\n\nBe brief." {
+			asked := p.last("response.create")["response"].(map[string]any)
+			if s := asked["instructions"]; s != "You are Ada.\n\nBe brief." {
 				t.Errorf("instructions = %q; want who it is and what to do", s)
+			}
+			if c := asked["tool_choice"]; c != "none" {
+				t.Errorf("words to be said are asked for with tool_choice %v; want none", c)
 			}
 		})
 	}
