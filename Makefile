@@ -170,20 +170,30 @@ quick: deps ## the tests that need neither sound nor network: machines, decoders
 house: deps ## lines, files and methods, a package a line, the arrows that run back up inside each, and what is too long
 	@$(GO) run ./device/house -v
 
+# Where several goroutines share state. The device and the program hold whole evenings in real time: they are tried each night.
+SHARED ?= ./coordinator ./companions ./companions/voice/realtime ./companions/voice/cascade ./mqtt/... ./gpio ./audio/mixer ./device/announce ./device/control ./device/homeassistant ./device/intercom ./device/mcp ./device/printable ./device/reload ./device/room ./device/service ./device/store ./device/tuner ./device/usage ./device/world
+
 .PHONY: race
-race: deps-test ## all tests under the race detector
+race: deps-test ## all tests under the race detector; race-shared: the packages whose goroutines share state
 	@# Few at a time: sound does not wait for a detector that takes ten times as long.
 	@$(GO) test -race -p 1 -parallel 3 -timeout 40m $(PKG)
+
+.PHONY: race-shared
+race-shared: deps-test
+	@$(GO) test -race -p 2 -timeout 20m $(SHARED)
 
 .PHONY: fuzz
 fuzz: deps ## every fuzz target for FUZZTIME each (default 60s)
 	@# On a busy machine Go takes the end of that time for a failure, now and then: without an input that fails, it is none.
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; n=0; while IFS=: read -r file func; do \
-		n=$$((n+1)); echo "== $$func ($$(dirname "$$file")), $(FUZZTIME)"; \
-		$(GO) test -run '^$$' -fuzz "^$$func\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "./$$(dirname "$$file")" 2>&1 | tee "$$log" || { \
-			grep -qx ' *context deadline exceeded' "$$log" && ! grep -q 'Failing input' "$$log" && \
-			$(GO) test -run "^$$func\$$" "./$$(dirname "$$file")"; }; \
-	done < <(git ls-files -co --exclude-standard '*_test.go' | xargs grep -oE '^func Fuzz[A-Za-z0-9_]+' | sed 's/:func /:/'); \
+	@top=$(CURDIR); work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; cache=$$($(GO) env GOCACHE)/fuzz; n=0; built=; \
+	while IFS=: read -r file func; do \
+		n=$$((n+1)); dir=$$(dirname "$$file"); echo "== $$func ($$dir), $(FUZZTIME)"; \
+		[ "$$dir" = "$$built" ] || { $(GO) test -c -fuzz . -o "$$work/test" "./$$dir"; built=$$dir; }; \
+		fuzz() { cd "$$top/$$dir" && "$$work/test" -test.run "$$1" -test.fuzzcachedir "$$cache/conch/$$dir" "$${@:2}"; }; \
+		( fuzz '^$$' -test.fuzz "^$$func\$$" -test.fuzztime $(FUZZTIME) -test.fuzzminimizetime 20x ) 2>&1 | tee "$$work/log" || { \
+			grep -qx ' *context deadline exceeded' "$$work/log" && ! grep -q 'Failing input' "$$work/log" && \
+			( fuzz "^$$func\$$" ); }; \
+	done < <(git ls-files -co --exclude-standard '*_test.go' | sort | xargs grep -oE '^func Fuzz[A-Za-z0-9_]+' | sed 's/:func /:/'); \
 	[ "$$n" -gt 0 ] || { echo "fuzz: no target found"; exit 1; }; echo "fuzz: $$n targets, no finding"
 
 SIM_ROUNDS ?= 100000
@@ -325,8 +335,9 @@ cross: deps-package $(ARCHES:%=cross-%) ## build build/ARCH/conch for ARCHES (de
 $(ARCHES:%=cross-%): cross-%:
 	@mkdir -p build/$*
 	@[ -e build/$*/conch ] || echo "make: building build/$*/conch (the first time takes a minute or two)" >&2
+	@# What is shipped is built by the toolchain that go.mod names, whichever is installed: its standard library is in the program.
 	@# Not position independent: relocating it made 3 MB of tables the process's own, read 3 MB of relocations for it, and kept both.
-	@CGO_ENABLED=1 GOOS=linux $(TARGET_$*) $(GO) build -tags '$(TAGS)' -trimpath -buildvcs=false \
+	@GOTOOLCHAIN=$$(awk '$$1 == "toolchain" { print $$2 }' go.mod) CGO_ENABLED=1 GOOS=linux $(TARGET_$*) $(GO) build -tags '$(TAGS)' -trimpath -buildvcs=false \
 		-ldflags '-s -w -X conch/device.version=$(DEB_VERSION) -extldflags "-Wl,-z,relro,-z,now"' -o build/$*/conch ./cmd/conch </dev/null >&2
 	@stat -c '%n: %s bytes' build/$*/conch
 
