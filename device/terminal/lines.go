@@ -203,11 +203,7 @@ func (l *Lines) line(ctx context.Context, line []byte, tooLong bool, on func(gpi
 	now := l.options.Clock()
 	switch c.verb {
 	case "press":
-		if l.pressed {
-			l.complain("press: it is pressed already")
-			return false
-		}
-		l.pressed = true
+		l.pressed = true // where it was already, a release was lost
 		on(gpio.Event{Kind: gpio.Touched, At: now})
 		on(gpio.Numbered(gpio.Event{Kind: gpio.Pressed, At: now}))
 	case "release":

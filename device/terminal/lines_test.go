@@ -62,7 +62,7 @@ func TestLines(t *testing.T) {
 		{"quit ends, and what follows is not read", "quit\nask late\n", "quit", ""},
 		{"comments, empty lines, spaces, carriage returns", "# hello\n\n   \n  press  \r\nrelease\r\n", "touched pressed released eof", ""},
 		{"an unknown line is said and passed over", "dance\nask hello\n", "asked(hello) eof", "line 1: \"dance\": must be press, release, ask TEXT, wait 2s or quit\n"},
-		{"a second press is said and passed over", "press\npress\nrelease\nrelease\n", "touched pressed released eof", "line 2: press: it is pressed already\nline 4: release: it is not pressed\n"},
+		{"a second press begins anew", "press\npress\nrelease\nrelease\n", "touched pressed touched pressed released eof", "line 4: release: it is not pressed\n"},
 		{"ask without text", "ask \n", "eof", "line 1: ask what? ask TEXT\n"},
 		{"wait without a time", "wait for me\n", "eof", "line 1: wait \"for me\": must be a time like 2s or 500ms, at most 10m\n"},
 		{"wait too long", "wait 11m\n", "eof", "line 1: wait \"11m\": must be a time like 2s or 500ms, at most 10m\n"},
