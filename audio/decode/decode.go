@@ -17,6 +17,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 
 	"conch/audio"
 	"conch/audio/wav"
@@ -55,9 +56,13 @@ const (
 	maxBroken  = 100      // damaged pieces in a row
 	maxTag     = 256 << 20
 	maxTags    = 64
+	maxWait    = 4 * time.Second // of decoding for one piece, and of decoding what comes before a place: a press waits for neither
 )
 
-var errBroken = errors.New("it is damaged")
+var (
+	errBroken = errors.New("it is damaged")
+	errSlow   = unfitError{say: "it takes conch too long to decode"}
+)
 
 // Open reads the head of f, which it closes when it is closed, or if it cannot be played: then the error says what it is, and not which.
 func Open(f *os.File) (l Long, err error) {

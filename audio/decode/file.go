@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"time"
 
 	"conch/audio"
 )
@@ -99,7 +100,7 @@ func (f *file) seek(sample int) error {
 		return err
 	}
 	f.next, f.skip = sample, sample-first
-	for {
+	for began := time.Now(); time.Since(began) <= maxWait; {
 		pcm, at, err := dec.next()
 		if err != nil {
 			return err
@@ -111,6 +112,7 @@ func (f *file) seek(sample int) error {
 		f.add(pcm[min(max(0, from-at), int64(len(pcm))):])
 		return nil
 	}
+	return errSlow
 }
 
 // more decodes a piece.

@@ -4,53 +4,72 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"flag"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 )
 
-// limited has a worker of the fuzzer end where it asks for 200 MB more than it has. The runtime has reserved its address space by the time of
-// the first input, and takes more in steps of 64 MB: an allocation beyond the limit is fatal, and a finding. A limit of the garbage
-// collector's (debug.SetMemoryLimit) refuses nothing.
-var limited = sync.OnceFunc(func() {
-	if worker := flag.Lookup("test.fuzzworker"); worker == nil || worker.Value.String() != "true" {
-		return
-	}
+// limited runs f with 200 MB of address space more than the process has: an allocation beyond that is fatal. The fuzzer itself takes 100 MB
+// between two inputs, so each input has its own limit. A limit of the garbage collector's (debug.SetMemoryLimit) refuses nothing.
+func limited(t *testing.T, f func()) {
+	t.Helper()
 	b, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	pages := uint64(0)
-	for _, c := range strings.Fields(string(b))[0] {
-		pages = 10*pages + uint64(c-'0')
+	size, _, _ := strings.Cut(string(b), " ")
+	pages, err := strconv.ParseUint(size, 10, 63)
+	if err != nil {
+		t.Fatal(err)
 	}
-	var of syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &of); err != nil {
-		panic(err)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &was); err != nil {
+		t.Fatal(err)
 	}
-	if of.Cur = pages*uint64(os.Getpagesize()) + 200<<20; syscall.Setrlimit(syscall.RLIMIT_AS, &of) != nil {
-		panic("the address space cannot be limited")
+	of := was
+	of.Cur = pages*uint64(os.Getpagesize()) + 200<<20
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &of); err != nil {
+		t.Fatal(err)
 	}
-})
+	defer func() { _ = syscall.Setrlimit(syscall.RLIMIT_AS, &was) }()
+	f()
+}
+
+// The limit ends a process, else the fuzzer finds nothing that is too large.
+func TestTheFuzzersLimitEndsAProcess(t *testing.T) {
+	if n, err := strconv.Atoi(os.Getenv("CONCH_TEST_ALLOCATES")); err == nil {
+		limited(t, func() { clear(make([]byte, n<<20)) })
+		return
+	}
+	for n, ends := range map[int]bool{50: false, 300: true} {
+		child := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+		child.Env = append(os.Environ(), "CONCH_TEST_ALLOCATES="+strconv.Itoa(n))
+		if out, err := child.CombinedOutput(); ends != (err != nil && bytes.Contains(out, []byte("out of memory"))) {
+			t.Errorf("%d MB: %v, %.200s", n, err, out)
+		}
+	}
+}
 
 // FuzzOgg mends the checksums of pages, so that what is changed comes to the decoders.
 func FuzzOgg(f *testing.F) {
-	for _, b := range heads() {
-		f.Add(b)
+	all := heads()
+	for _, name := range slices.Sorted(maps.Keys(all)) { // a seed is a number
+		f.Add(all[name])
 	}
 	samples(f, "Ogg")
-	f.Fuzz(func(t *testing.T, b []byte) { played(t, mendOgg(b)) })
+	f.Fuzz(func(t *testing.T, b []byte) { limited(t, func() { played(t, mendOgg(b)) }) })
 }
 
 // FuzzFLAC mends those of frames.
 func FuzzFLAC(f *testing.F) {
 	f.Add(tinyFLAC())
 	samples(f, "fLaC")
-	f.Fuzz(func(t *testing.T, b []byte) { played(t, mendFLAC(b)) })
+	f.Fuzz(func(t *testing.T, b []byte) { limited(t, func() { played(t, mendFLAC(b)) }) })
 }
 
 // samples are real sounds of a kind.
@@ -67,7 +86,6 @@ func samples(f *testing.F, magic string) {
 
 // played takes bytes as a file and as a stream.
 func played(t *testing.T, b []byte) {
-	limited()
 	if c, err := safelyOpen(b); err == nil && c != nil && fits(c.rate()) == nil {
 		for _, from := range []int{0, 30000} {
 			l := &file{f: os.Stdin, of: c}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 )
 
 // oggPage is one of an Ogg stream (RFC 3533 6).
@@ -135,12 +136,13 @@ type oggForward struct {
 	at     int64
 	known  bool // at is where the next frame is
 	broken int
+	spent  time.Duration // in the decoder, since next was called
 }
 
 func (o *oggForward) rate() int { return o.codec.rate() }
 
 func (o *oggForward) next() ([]int16, int64, error) {
-	for {
+	for o.spent = 0; ; {
 		page, err := o.pages.next()
 		if err != nil {
 			return nil, 0, err
@@ -224,11 +226,14 @@ func (o *oggForward) take(pcm []int16) ([]int16, error) {
 	if o.cut || len(o.packet) == 0 {
 		return pcm, nil
 	}
-	more := pcm
+	more, began := pcm, time.Now()
 	err := safely(func() (err error) {
 		more, err = o.codec.decode(pcm, o.packet)
 		return err
 	})
+	if o.spent += time.Since(began); o.spent > maxWait { // a page has up to 255 packets
+		return nil, errSlow
+	}
 	if err != nil {
 		o.codec.anew()
 		if o.broken++; o.broken > maxBroken {
