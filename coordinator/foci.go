@@ -68,7 +68,7 @@ func (f *foci) wake() time.Duration {
 // come back between the end of one turn and the beginning of the next.
 func (f *foci) look(m turn.Machine, speaksLocally, rings bool) {
 	now, live, dialog := f.clock.Now(), m.Turn(), f.m.Holder(focus.Dialog)
-	if m.Held() {
+	if m.Held() || m.Unheard() {
 		live = "" // nothing of it is heard
 	}
 	words := m.State() == turn.Idle && !m.Silent() || speaksLocally

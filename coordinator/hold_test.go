@@ -370,3 +370,49 @@ func TestPressAloneIsAnsweredWithoutAVote(t *testing.T) {
 		wantInOrder(t, g.take(), "mic open", "mic end", "commit", "open speech", "respond", "end "+string(id)+" done")
 	})
 }
+
+// A press elsewhere that takes no floor silences an answer at once. The answer's words are still made: they are in the record whole, what was
+// heard of them apart, and the figure of the silence is that of the press. A press at this device in the meantime interrupts as ever.
+func TestASilencedAnswerIsWrittenToItsEnd(t *testing.T) {
+	for _, pressed := range []bool{false, true} {
+		t.Run(fmt.Sprint("pressed ", pressed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, _ := heldRig(t)
+				g.grant("room-1", false)
+				g.respond("room-1", "r1")
+				g.say("room-1", "r1", "A wren sings", 120*time.Millisecond)
+				time.Sleep(100 * time.Millisecond)
+				for range 20 {
+					g.QuietRoom(g.Now())
+					g.settle()
+					time.Sleep(50 * time.Millisecond)
+				}
+				g.Post(turn.Spoken{At: g.Now(), Turn: "room-1", Response: "r1", Item: "item_r1", Text: " loudly in the hedge behind the house."})
+				if n := g.speak("room-1", "r1", time.Second, 1); n != 0 || len(g.ends()) != 0 || g.has("light IDLE") != true {
+					t.Fatalf("%d samples were taken; ends %q", n, g.ends())
+				}
+				if pressed {
+					g.press()
+					g.settle()
+					if s := g.State(); s != turn.Listening {
+						t.Errorf("a press leads to %v", s)
+					}
+				} else {
+					g.finish("room-1", "r1")
+				}
+				time.Sleep(time.Second)
+				g.settle()
+				if p := g.speaker.played(); len(p) != 1 || p[0].to.Sub(p[0].from) > 120*time.Millisecond {
+					t.Errorf("audible: %v", p)
+				}
+				wantInOrder(t, g.take(), "truncate item_r1 at 100ms", "end room-1 interrupted")
+				rec := g.records[0]
+				whole := rec.Said == "A wren sings loudly in the hedge behind the house."
+				if !whole || rec.HeardMS != 100 || strings.Contains(rec.HeardText, "loudly") || rec.Whole ||
+					rec.PressToSilence == nil || *rec.PressToSilence > 20 {
+					t.Errorf("record %+v", rec)
+				}
+			})
+		})
+	}
+}

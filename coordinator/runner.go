@@ -220,8 +220,10 @@ func (r *runner) take(e entry) {
 		}
 		logEdge(r, e, at, id)
 	}
+	heard := !r.m.Unheard()
 	switch h := e.ev.(type) {
 	case turn.Quieted:
+		r.edge = h.At
 		r.foci.hushed()
 	case turn.Hushed:
 		if h.Room {
@@ -229,6 +231,10 @@ func (r *runner) take(e entry) {
 		}
 	}
 	r.fact(e.ev)
+	if heard && r.m.Unheard() {
+		r.hushed = r.outputs.silence(r.m.Turn(), r.edge)
+		r.texts.cut(r.m.Turn())
+	}
 	switch p, ok := e.ev.(turn.Pressed); {
 	case !ok:
 	case r.m.Turn() != p.Turn:
@@ -311,6 +317,8 @@ func (r *runner) visible() turn.State {
 	switch {
 	case r.m.Held():
 		return turn.Committing
+	case r.m.Unheard():
+		return turn.Idle
 	case r.m.State() == turn.Idle && r.m.InCall():
 		return turn.Listening
 	case r.m.State() == turn.Idle && r.m.Ringing():

@@ -70,6 +70,13 @@ func (t *texts) note(ev turn.Event, live turn.ID) {
 	}
 }
 
+// cut tells that no more of a turn is heard, though its words go on.
+func (t *texts) cut(id turn.ID) {
+	if w := &t.of[t.place(id)]; len(w.passages) > 0 {
+		w.passages[len(w.passages)-1].cut = true
+	}
+}
+
 func keep(b *strings.Builder, s string) bool {
 	if b.Len()+len(s) > keepWords {
 		return false

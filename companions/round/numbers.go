@@ -8,10 +8,11 @@ import (
 // The numbers that devices have in common (of epochs, of the room's setting, of companion turns) move by small steps. A device that counts
 // elsewhere than the others goes where the room is, as soon as nothing is under way: by how many are there, not by who counts highest.
 
-// busy tells that a person or a companion has the floor, or is about to.
+// busy tells that a person or a companion has the floor, or is about to, or that an answer is made unheard.
 func (m *Machine) busy() bool {
 	r := &m.rd
-	return len(m.holders) > 0 || m.floor.state != floorFree || r.open && !r.over || m.silence > 0 || m.joining > 0
+	unheard := slices.ContainsFunc(m.stakes, func(k stake) bool { return k.hushed })
+	return len(m.holders) > 0 || m.floor.state != floorFree || r.open && !r.over || m.silence > 0 || m.joining > 0 || unheard
 }
 
 // numbersTold takes what a beat says of numbers.

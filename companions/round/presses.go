@@ -170,9 +170,12 @@ func (s *answers) silence(d DeviceID) {
 		switch heard := k.phase == stakeSounding; {
 		case k.phase == stakeOver:
 		case heard || !asked(k.message):
-			s.m.editStake(i, func(k *stake) { k.hushed = heard })
-			s.yield(k, why)
-			over = over || k.place == r.place
+			if over = over || k.place == r.place; !heard {
+				s.yield(k, why)
+				continue
+			}
+			s.m.editStake(i, func(k *stake) { k.hushed, k.phase, k.due, k.limit = true, stakeOver, 0, m.now+forget }) // it is made to its end, unheard
+			s.m.vacate(m.cfg.Self, k.place, k.companion)
 		case k.phase == stakeCued: // the device knows whether it can be heard already
 			s.m.editStake(i, func(k *stake) { k.hushed = true })
 		}

@@ -1,6 +1,7 @@
 package round
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
@@ -89,6 +90,7 @@ type speech struct {
 	spoken   bool
 	sounding bool
 	began    time.Duration
+	unheard  time.Duration // from here on its words are made, and nobody hears them
 	length   time.Duration
 	over     bool
 	dead     bool // hangs
@@ -246,8 +248,9 @@ func (d *dev) carry(e Effect) {
 		}
 	case Hush:
 		for _, s := range d.speeches {
-			if e.Sounding && s.sounding {
-				d.cut(s)
+			if e.Sounding && s.sounding { // its words are made to their end
+				s.sounding, s.unheard = false, d.w.now
+				d.soon(d.w.stage.ready(), func() { d.cut(s) })
 			}
 		}
 		if e.Sounding {
@@ -288,7 +291,7 @@ func (d *dev) prepare(p Prepare) {
 
 // begin lets it be heard when it is ready and may.
 func (d *dev) begin(s *speech) {
-	if s.over || s.dead || s.fails || s.sounding || !s.spoken || d.w.now < s.ready {
+	if s.over || s.dead || s.fails || s.sounding || s.unheard > 0 || !s.spoken || d.w.now < s.ready {
 		return
 	}
 	if s.acts {
@@ -304,7 +307,7 @@ func (d *dev) begin(s *speech) {
 	})
 	known := s.length / 2
 	d.soon(known, func() {
-		if !s.over {
+		if !s.over && s.unheard == 0 {
 			d.step(SpeechKnown{d.clock(), p, c, s.id, s.text, s.length - known})
 		}
 	})
@@ -312,7 +315,7 @@ func (d *dev) begin(s *speech) {
 }
 
 func (d *dev) end(s *speech, ok, cut bool) {
-	if s.over {
+	if s.over || ok && s.unheard > 0 {
 		return
 	}
 	s.over, s.sounding = true, false
@@ -321,7 +324,7 @@ func (d *dev) end(s *speech, ok, cut bool) {
 		e.Said = s.text
 	}
 	if s.began > 0 {
-		e.Heard = d.w.now - s.began
+		e.Heard = cmp.Or(s.unheard, d.w.now) - s.began
 		e.Text = s.text
 		if cut {
 			e.Text = s.text[:len(s.text)*int(min(e.Heard, s.length)*100/s.length)/100]

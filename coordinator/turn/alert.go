@@ -25,7 +25,7 @@ func (s *step) alertChanged(e AlertChanged) {
 // answerAlert: while an alert rings a press stops it and opens no turn (TURNS.md 4). Whoever pressed in its first moment cannot have
 // meant it. An answer that is only being made ready is not heard of either: the finger has hushed the room.
 func (s *step) answerAlert(e Pressed) {
-	if s.m.held {
+	if s.m.state != Idle {
 		s.cut(e.At, e.Turn, false)
 		s.become(Idle, resting)
 	} else {

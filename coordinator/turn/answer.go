@@ -110,6 +110,10 @@ func (s *step) delta(e DeltaArrived) {
 		return
 	}
 	m := &s.m
+	if m.phase == writing {
+		s.queue(e.At, e.Item, e.Samples)
+		return
+	}
 	m.sealed = false
 	if e.Samples > 0 {
 		s.stopThinking()
@@ -128,7 +132,7 @@ func (s *step) soundQueued(e SoundQueued) {
 	if !s.mine(e.Turn, "SoundQueued") {
 		return
 	}
-	if e.Samples <= 0 {
+	if e.Samples <= 0 || s.m.phase == writing {
 		return
 	}
 	s.stopThinking()
@@ -173,6 +177,8 @@ func (s *step) responseDone(e ResponseDone) {
 	}
 	m.response = ""
 	switch {
+	case m.phase == writing:
+		s.written(e.At)
 	case e.Status == ResponseFailed && e.Say == WordsLostMidway:
 		s.brokeOff(e.At)
 	case e.Status == ResponseFailed && e.Say == WordsNoAnswer && m.resumed > 0:

@@ -33,7 +33,7 @@ func (s *step) cut(at time.Duration, next ID, stop bool) {
 	s.become(Interrupted, m.phase)  // 6; the summary below is its line
 	s.discardLatched("interrupted") // 2
 	media()
-	whole := m.total > 0 && m.heard == m.total && s.openItem() < 0
+	whole := m.total > 0 && m.heard == m.total && s.openItem() == "" && m.phase != writing
 	s.tellModel() // 5
 	if m.phase == recording || m.phase == closing {
 		s.discardInput()
@@ -105,7 +105,7 @@ func (s *draft) tellModel() {
 		if st.item == "" || s.seen(i) {
 			continue
 		}
-		whole := heard[i] == got[i] && (open < 0 || m.stretches[open].item != st.item)
+		whole := heard[i] == got[i] && st.item != open
 		switch {
 		case heard[i] == 0:
 			s.do(DeleteItem{Turn: m.turn, Who: m.who, Item: st.item})
@@ -115,19 +115,19 @@ func (s *draft) tellModel() {
 	}
 }
 
-// openItem finds the stretch of the item of which more may exist than has arrived, or -1: the last one of a live response,
-// unless a call came after it, because a response has its items one after the other.
-func (s *draft) openItem() int {
+// openItem is the item of which more may exist than has arrived: the last one of a live response, unless a call came after it, because a
+// response has its items one after the other.
+func (s *draft) openItem() ItemID {
 	m := &s.m
-	if m.response == "" || m.sealed {
-		return -1
+	if m.midway != "" || m.response == "" || m.sealed {
+		return m.midway
 	}
 	for i := int(m.stretched) - 1; i >= 0; i-- {
 		if st := m.stretches[i]; st.item != "" && st.round == m.round {
-			return i
+			return st.item
 		}
 	}
-	return -1
+	return ""
 }
 
 // seen tells that an earlier stretch has the item of stretch i.
@@ -138,6 +138,33 @@ func (s *draft) seen(i int) bool {
 		}
 	}
 	return false
+}
+
+// silence ends the sound of an answer in the making. Its words are still made, and can be read: or a member that presses without end would
+// leave every question without an answer.
+func (s *step) silence(at time.Duration) {
+	m := &s.m
+	s.do(FlushSpeaker{Turn: m.turn})
+	m.owed = ""
+	s.stopThinking()
+	s.discardLatched("interrupted")
+	m.midway = s.openItem()
+	known, n := m.calls, m.called
+	s.orphanCalls()
+	for i, c := range known[:n] {
+		m.calls[i] = call{id: c.id, back: true}
+	}
+	m.called, m.speechOpen = n, false
+	s.become(InResponse, writing)
+	m.deadline = at + m.cfg.InResponse // nothing moves it
+}
+
+// written ends an answer that was silenced, once its words are made or have taken too long.
+func (s *step) written(at time.Duration) {
+	s.tellModel()
+	s.summarise(at, InterruptedByPress, "", InResponse, false)
+	s.become(Idle, resting)
+	s.proceed(at)
 }
 
 // end is the one way out of a turn: its line, then rest. What failed meanwhile is said now.
@@ -330,7 +357,7 @@ func (s *step) sessionLost(e SessionLost) {
 	case m.held && m.phase != asking:
 		m.response, m.requested = "", false
 		s.fail(e.At, orWords(m.fatal, WordsLostMidway), Failed)
-	case m.phase == speaking: // the rest of what came is on its way from the voice; brokeOff follows
+	case m.phase == speaking || m.phase == writing: // the rest of what came is on its way from the voice; brokeOff follows
 	case m.phase == following && m.broken && !e.Fatal:
 		m.deadline = min(m.deadline, max(e.At, m.playUntil)+m.cfg.SessionGrace)
 	case m.phase == working || m.phase == following:
@@ -412,6 +439,8 @@ func (s *step) expire(at time.Duration, night bool) {
 			return
 		}
 		s.fail(at, WordsNoAnswer, Expired)
+	case writing:
+		s.written(at)
 	case working:
 		s.fail(at, WordsToolFailed, Expired)
 	case following:

@@ -7,7 +7,7 @@
 //	                     answer.go  responses, speech, the barrier behind the last sample
 //	                     tool.go    calls and their effects
 //	                     hold.go    an answer made ready for when the floor is free
-//	                     cut.go     interrupt, failure, deadlines, the end of a turn
+//	                     cut.go     interrupt, failure, deadlines, an answer that is made unheard, the end of a turn
 //	                     ring.go    a call that comes in
 //	                     machine.go what is remembered, configuration, bounds
 //
@@ -22,57 +22,57 @@
 //
 // table:begin
 //
-//	                        IDLE              LISTENING  COMMITTING                IN_RESPONSE         AWAITING_NEXT_RESPONSE
-//	                              kept  told             closing  voting   asking   speaking  draining  working   following
-//	Pressed                 L     L     L     XL         XL       XL       XL       XL        XL        XL        XL
-//	Released                .     .     .     C          .        .        .        .         .         .         .
-//	Released, too short     .     .     .     I          .        .        .        .         .         .         .
-//	Released, other button  .     .     .     ~          .        .        .        .         .         .         .
-//	Released, gone          .     .     .     I          .        .        .        .         .         .         .
-//	Asked                   C     C     C     XC         XC       XC       XC       XC        XC        XC        XC
-//	Hushed                  =     =     =     XI         XI       XI       XI       XI        XI        XI        XI
-//	Hushed, by the room     =     =     =     =          XI       XI       XI       XI        XI        XI        XI
-//	Quieted                 =     =     =     =          .        .        .        XI        XI        XI        XI
-//	LetGo                   .     =     =     .          .        .        .        .         .         .         .
-//	FloorGranted            C     C     C     =          =        .        .        .         .         .         .
-//	FloorGranted, own turn  C     ~     ~     .          .        =        ~        ~         ~         ~         ~
-//	FloorGranted, to hold   C     C     C     =          =        .        .        .         .         .         .
-//	FloorOpened             ~     ~     ~     ~          ~        ~        ~        ~         ~         ~         ~
-//	VoteLost                ~     ~     ~     ~          .        I        I        ~         ~         ~         ~
-//	TurnInjected            C     C     C     ~          ~        ~        ~        ~         ~         ~         ~
-//	TurnInjected, to hold   C     C     C     ~          ~        ~        ~        ~         ~         ~         ~
-//	TurnInjected, kept      ~     =     C     ~          ~        ~        ~        ~         ~         ~         ~
-//	Preempted               .     .     .     .          .        .        .        .         .         .         .
-//	CaptureStarted          ~     ~     ~     .          .        .        .        .         .         .         .
-//	CaptureEnded            ~     ~     ~     ~          =        ~        ~        ~         ~         ~         ~
-//	CaptureEnded, empty     ~     ~     ~     ~          I        ~        ~        ~         ~         ~         ~
-//	CaptureLost             ~     ~     ~     I          I        ~        ~        ~         ~         ~         ~
-//	InputCommitted          ~     ~     ~     .          .        .        .        .         .         .         .
-//	InputRefused            ~     ~     ~     ~          ~        I        I        ~         ~         ~         ~
-//	Transcribed             .     .     .     .          .        .        .        .         .         .         .
-//	ResponseStarted         ~     ~     ~     ~          ~        ~        .        .         ~         ~         R
-//	DeltaArrived            ~     ~     ~     ~          ~        ~        R        .         ~         ~         R
-//	Spoken                  ~     ~     ~     ~          ~        ~        .        .         ~         ~         R
-//	ToolCalled              ~     ~     ~     ~          ~        ~        R        =         ~         ~         R
-//	ToolReturned            ~     ~     ~     ~          ~        ~        ~        ~         ~         =         ~
-//	ToolReturned, stream    =     =     =     =          =        =        =        =         =         R         =
-//	ResponseDone            ~     ~     ~     ~          ~        ~        I        =         ~         ~         R
-//	ResponseDone, failed    ~     ~     ~     ~          ~        ~        I        =         ~         ~         R
-//	ResponseDone, link lost ~     ~     ~     ~          ~        ~        I        A         ~         ~         R
-//	ResponseRefused         ~     ~     ~     ~          ~        ~        I        ~         ~         ~         R
-//	SpeechHeard             .     .     .     .          .        .        .        .         .         .         .
-//	SoundQueued             ~     ~     ~     .          .        .        .        .         .         .         .
-//	SpeechDrained           .     .     .     .          .        .        .        .         FI        .         .
-//	WordsSaid               .     .     .     .          .        .        .        .         .         .         .
-//	StreamEnded             .     .     .     .          .        .        .        .         .         .         .
-//	ClaimEnded              .     .     .     .          .        .        .        .         .         .         .
-//	AlertChanged            .     .     .     .          .        .        .        .         .         .         .
-//	CallRings               =     =     =     .          .        .        .        .         .         .         .
-//	CallGone                .     .     .     .          .        .        .        .         .         .         .
-//	SessionReady            .     .     .     .          .        .        .        .         .         .         .
-//	SessionLost             .     .     .     .          .        .        .        .         .         R         R
-//	SessionLost, for good   .     .     .     I          I        I        I        .         .         R         R
-//	DeadlinePassed          .     =     =     C          I        I        I        XI        XI        XI        XI
+//	                        IDLE              LISTENING  COMMITTING                IN_RESPONSE                  AWAITING_NEXT_RESPONSE
+//	                              kept  told             closing  voting   asking   speaking  writing  draining  working   following
+//	Pressed                 L     L     L     XL         XL       XL       XL       XL        XL       XL        XL        XL
+//	Released                .     .     .     C          .        .        .        .         .        .         .         .
+//	Released, too short     .     .     .     I          .        .        .        .         .        .         .         .
+//	Released, other button  .     .     .     ~          .        .        .        .         .        .         .         .
+//	Released, gone          .     .     .     I          .        .        .        .         .        .         .         .
+//	Asked                   C     C     C     XC         XC       XC       XC       XC        XC       XC        XC        XC
+//	Hushed                  =     =     =     XI         XI       XI       XI       XI        XI       XI        XI        XI
+//	Hushed, by the room     =     =     =     =          XI       XI       XI       XI        XI       XI        XI        XI
+//	Quieted                 =     =     =     =          .        .        .        =         =        XI        XI        XI
+//	LetGo                   .     =     =     .          .        .        .        .         .        .         .         .
+//	FloorGranted            C     C     C     =          =        .        .        .         .        .         .         .
+//	FloorGranted, own turn  C     ~     ~     .          .        =        ~        ~         ~        ~         ~         ~
+//	FloorGranted, to hold   C     C     C     =          =        .        .        .         .        .         .         .
+//	FloorOpened             ~     ~     ~     ~          ~        ~        ~        ~         ~        ~         ~         ~
+//	VoteLost                ~     ~     ~     ~          .        I        I        ~         ~        ~         ~         ~
+//	TurnInjected            C     C     C     ~          ~        ~        ~        ~         ~        ~         ~         ~
+//	TurnInjected, to hold   C     C     C     ~          ~        ~        ~        ~         ~        ~         ~         ~
+//	TurnInjected, kept      ~     =     C     ~          ~        ~        ~        ~         ~        ~         ~         ~
+//	Preempted               .     .     .     .          .        .        .        .         .        .         .         .
+//	CaptureStarted          ~     ~     ~     .          .        .        .        .         .        .         .         .
+//	CaptureEnded            ~     ~     ~     ~          =        ~        ~        ~         ~        ~         ~         ~
+//	CaptureEnded, empty     ~     ~     ~     ~          I        ~        ~        ~         ~        ~         ~         ~
+//	CaptureLost             ~     ~     ~     I          I        ~        ~        ~         ~        ~         ~         ~
+//	InputCommitted          ~     ~     ~     .          .        .        .        .         .        .         .         .
+//	InputRefused            ~     ~     ~     ~          ~        I        I        ~         ~        ~         ~         ~
+//	Transcribed             .     .     .     .          .        .        .        .         .        .         .         .
+//	ResponseStarted         ~     ~     ~     ~          ~        ~        .        .         .        ~         ~         R
+//	DeltaArrived            ~     ~     ~     ~          ~        ~        R        .         .        ~         ~         R
+//	Spoken                  ~     ~     ~     ~          ~        ~        .        .         .        ~         ~         R
+//	ToolCalled              ~     ~     ~     ~          ~        ~        R        =         =        ~         ~         R
+//	ToolReturned            ~     ~     ~     ~          ~        ~        ~        ~         ~        ~         =         ~
+//	ToolReturned, stream    =     =     =     =          =        =        =        =         =        =         R         =
+//	ResponseDone            ~     ~     ~     ~          ~        ~        I        =         I        ~         ~         R
+//	ResponseDone, failed    ~     ~     ~     ~          ~        ~        I        =         I        ~         ~         R
+//	ResponseDone, link lost ~     ~     ~     ~          ~        ~        I        A         I        ~         ~         R
+//	ResponseRefused         ~     ~     ~     ~          ~        ~        I        ~         ~        ~         ~         R
+//	SpeechHeard             .     .     .     .          .        .        .        .         .        .         .         .
+//	SoundQueued             ~     ~     ~     .          .        .        .        .         .        .         .         .
+//	SpeechDrained           .     .     .     .          .        .        .        .         .        FI        .         .
+//	WordsSaid               .     .     .     .          .        .        .        .         .        .         .         .
+//	StreamEnded             .     .     .     .          .        .        .        .         .        .         .         .
+//	ClaimEnded              .     .     .     .          .        .        .        .         .        .         .         .
+//	AlertChanged            .     .     .     .          .        .        .        .         .        .         .         .
+//	CallRings               =     =     =     .          .        .        .        .         .        .         .         .
+//	CallGone                .     .     .     .          .        .        .        .         .        .         .         .
+//	SessionReady            .     .     .     .          .        .        .        .         .        .         .         .
+//	SessionLost             .     .     .     .          .        .        .        .         .        .         R         R
+//	SessionLost, for good   .     .     .     I          I        I        I        .         .        .         R         R
+//	DeadlinePassed          .     =     =     C          I        I        I        XI        I        XI        XI        XI
 //
 //	                        HELD asking  speaking  draining  working
 //	Quieted                 .            .         .         .

@@ -266,6 +266,7 @@ var (
 	toAsking    = append(clone(toClosing), "wait 120ms", "capture-ended t-1 30000")
 	toVoting    = toAsking // with Config.Room
 	toSpeaking  = append(clone(toAsking), "committed t-1 u", "started t-1 r1", "delta t-1 r1 a 24000")
+	toWriting   = append(clone(toSpeaking), "heard t-1 1200", "quiet")
 	toDraining  = append(clone(toSpeaking), "done t-1 r1")
 	toWorking   = append(clone(toSpeaking), "tool-called t-1 r1 c1 clock", "done t-1 r1")
 	toFollowing = append(clone(toWorking), "tool-returned t-1 c1 noon")
@@ -299,6 +300,7 @@ var situations = []struct {
 	{"COMMITTING voting", Committing, voting, true, toVoting, false},
 	{"COMMITTING asking", Committing, asking, false, toAsking, false},
 	{"IN_RESPONSE speaking", InResponse, speaking, false, toSpeaking, false},
+	{"IN_RESPONSE writing", InResponse, writing, false, toWriting, false},
 	{"IN_RESPONSE draining", InResponse, draining, false, toDraining, false},
 	{"AWAITING working", AwaitingNextResponse, working, false, toWorking, false},
 	{"AWAITING following", AwaitingNextResponse, following, false, toFollowing, false},

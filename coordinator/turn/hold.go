@@ -107,7 +107,7 @@ func (s *step) unheard(at time.Duration, r Reason, w Words) {
 // heard takes over what the card has played; nothing of a held turn.
 func (s *draft) heard(e SpeechHeard) {
 	m := &s.m
-	if m.held {
+	if m.held || m.phase == writing {
 		return
 	}
 	m.heard = max(m.heard, min(e.Samples, m.total))

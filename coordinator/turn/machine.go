@@ -112,6 +112,7 @@ type Machine struct {
 	broken     bool          // the link broke in the middle of the answer, which has been asked to go on
 	resumed    int           // samples received when it was last asked to, and one: it is again only if some came since
 	resumes    uint8         // how often it was
+	midway     ItemID        // was in the making when the answer was silenced
 
 	// The responses of the turn.
 	requested bool       // CreateResponse ordered, nothing of it seen
@@ -181,6 +182,7 @@ const (
 	voting          // COMMITTING: FloorGranted or VoteLost
 	asking          // COMMITTING: the first delta or tool call
 	speaking        // IN_RESPONSE: a response is live
+	writing         // IN_RESPONSE: a press elsewhere has silenced it, and its words are made to their end
 	draining        // IN_RESPONSE: the response is done, its last sample is not
 	working         // AWAITING_NEXT_RESPONSE: the response is done, a tool is not
 	following       // AWAITING_NEXT_RESPONSE: the first event of the next response
@@ -255,6 +257,9 @@ func (m Machine) ByPerson() bool { return m.state != Idle && m.source == SourceB
 
 // Held tells that an answer is being made ready and must not be heard.
 func (m Machine) Held() bool { return m.held }
+
+// Unheard tells that an answer was silenced, and its words are made to their end.
+func (m Machine) Unheard() bool { return m.phase == writing }
 
 // Complete tells that all of the answer is known, in words and in samples, and what is left is to hear it.
 func (m Machine) Complete() bool { return m.phase == draining && m.failing == "" }

@@ -207,7 +207,7 @@ func (s *step) pressed(e Pressed) {
 		s.answerCall(e.At)
 		return
 	}
-	if (m.state == Idle || m.held) && m.alert.rings && e.At-m.alert.since >= m.cfg.Bounce {
+	if (m.state == Idle || m.held || m.phase == writing) && m.alert.rings && e.At-m.alert.since >= m.cfg.Bounce {
 		s.answerAlert(e)
 		return
 	}
@@ -325,13 +325,18 @@ func (s *step) hushed(e Hushed) {
 	s.become(Idle, resting)
 }
 
-// quieted is hushed, but that a turn of which nothing can be heard yet goes on.
+// quieted is hushed, but that a turn goes on of which nothing can be heard yet, and an answer in the making until its words are made.
 func (s *step) quieted(e Quieted) {
-	if m := &s.m; m.held || m.state == Committing || m.state == InResponse && m.phase == asking {
+	switch m := &s.m; {
+	case m.held, m.state == Committing, m.total == 0 && (m.phase == speaking || m.state == AwaitingNextResponse):
 		s.stopThinking()
-		return
+	case m.phase == writing:
+		s.do(FlushSpeaker{Turn: m.turn})
+	case m.phase == speaking:
+		s.silence(e.At)
+	default:
+		s.hushed(Hushed{At: e.At, Room: true})
 	}
-	s.hushed(Hushed{At: e.At, Room: true})
 }
 
 // floorGranted lets the answer of the live turn begin, or begins a turn of its own on a quiet device.

@@ -77,7 +77,7 @@ func cell(t *testing.T, situation int, fact string) (how string, orders []string
 		t.Fatalf("the way to %s ends in %v, phase %d", s.name, b.m.state, b.m.phase)
 	}
 	response := "r2" // the next one
-	if s.phase == speaking {
+	if s.phase == speaking || s.phase == writing {
 		response = "r1"
 	}
 	b.now += 100 * time.Millisecond
@@ -114,9 +114,9 @@ func cell(t *testing.T, situation int, fact string) (how string, orders []string
 
 func TestTable(t *testing.T) {
 	var table, cells strings.Builder
-	table.WriteString("//\t                        IDLE              LISTENING  COMMITTING                IN_RESPONSE         AWAITING_NEXT_RESPONSE\n")
-	table.WriteString("//\t                              kept  told             closing  voting   asking   speaking  draining  working   following\n")
-	width := []int{6, 6, 6, 11, 9, 9, 9, 10, 10, 10, 10}
+	table.WriteString("//\t                        IDLE              LISTENING  COMMITTING                IN_RESPONSE                  AWAITING_NEXT_RESPONSE\n")
+	table.WriteString("//\t                              kept  told             closing  voting   asking   speaking  writing  draining  working   following\n")
+	width := []int{6, 6, 6, 11, 9, 9, 9, 10, 9, 10, 10, 10}
 	var held strings.Builder // the rows in which a held turn differs from its situation
 	held.WriteString("//\t                        HELD asking  speaking  draining  working\n")
 	for _, r := range rows {

@@ -20,6 +20,10 @@ func (s *step) toolCalled(e ToolCalled) {
 			return
 		}
 	}
+	if m.phase == writing {
+		s.refuse(e)
+		return
+	}
 	s.enterResponse(e.At)
 	m.sealed = true
 	m.tools++
@@ -36,6 +40,16 @@ func (s *step) toolCalled(e ToolCalled) {
 	}
 	*c = call{id: e.Call, order: m.tools}
 	s.callTool(e.Response, e.Call, e.Name, e.Args)
+}
+
+// refuse answers a call of an answer that nobody hears; its tool is not run.
+func (s *draft) refuse(e ToolCalled) {
+	m := &s.m
+	if m.called < maxCalls {
+		m.calls[m.called] = call{id: e.Call, back: true}
+		m.called++
+	}
+	s.do(SendToolOutput{Turn: e.Turn, Who: m.who, Call: e.Call, Output: outputUnheard})
 }
 
 func (s *draft) callTool(r ResponseID, c CallID, name, args string) {

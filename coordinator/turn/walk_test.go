@@ -41,7 +41,7 @@ func TestExhaustiveWalk(t *testing.T) {
 func TestRandomWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	ends, streams, claims := map[Reason]int{}, 0, 0
+	ends, streams, claims, silenced := map[Reason]int{}, 0, 0, 0
 	opened, unopened, refused, stops, keeps, asks := 0, 0, 0, 0, 0, 0
 	for run := range uint64(12000) {
 		w := walk(t, rand.New(rand.NewPCG(seed, run)), fmt.Sprintf("seed %d run %d", seed, run), 80)
@@ -50,15 +50,15 @@ func TestRandomWalk(t *testing.T) {
 		}
 		streams, claims = streams+len(w.started)-len(w.isClaim), claims+len(w.isClaim)
 		opened, unopened, refused = opened+w.opened, unopened+w.unopened, refused+w.refused
-		stops += w.stops
+		stops, silenced = stops+w.stops, silenced+w.silenced
 		keeps, asks = keeps+w.keeps, asks+w.asks
 	}
 	t.Logf("turns ended: %v; %d streams and %d claims started; %d turns held, %d of them never opened; %d granted too early", ends, streams, claims, opened, unopened, refused)
 	if refused == 0 || opened == unopened || unopened == 0 {
 		t.Errorf("%d turns held, %d never opened: too tame", opened, unopened)
 	}
-	if streams == 0 || claims == 0 || stops == 0 {
-		t.Errorf("%d streams and %d claims started, %d alerts stopped: too tame", streams, claims, stops)
+	if streams == 0 || claims == 0 || stops == 0 || silenced < 100 {
+		t.Errorf("%d streams and %d claims started, %d alerts stopped, %d answers silenced: too tame", streams, claims, stops, silenced)
 	}
 	if t.Logf("%d questions kept, %d of them asked later", keeps, asks); keeps == asks || asks == 0 {
 		t.Errorf("%d questions kept, %d of them asked: too tame", keeps, asks)
@@ -146,6 +146,8 @@ type watch struct {
 	stops    int        // alerts that a press has stopped
 	refused  int        // grants that came too early and never began
 	before   int        // heard before it was held
+	unheard  ID         // an answer that was silenced, and is made to its end
+	silenced int
 	opened   int
 	unopened int
 	kept     ID // the question that is kept
@@ -208,6 +210,11 @@ func (w *watch) feed(ev Event) {
 	}
 	if rings := w.m.ring != 0 && w.m.Silent() && w.m.calling == 0; w.m.rings != rings {
 		w.broken("it rings %v, and should %v", w.m.rings, rings)
+	}
+	if w.unheard = ""; before.phase == writing {
+		w.unheard = before.turn
+	} else if w.m.phase == writing {
+		w.silenced++
 	}
 	w.past = append(w.past, ev)
 	for _, e := range out {
@@ -286,7 +293,8 @@ func (w *watch) answered(before Machine, ev Event, out []Effect) {
 	if !ok || before.alert == (alert{}) {
 		return
 	}
-	meant := before.alert.rings && before.calling == 0 && !before.rings && p.At-before.alert.since >= before.cfg.Bounce && (before.state == Idle || before.held)
+	unheard := before.state == Idle || before.held || before.phase == writing
+	meant := before.alert.rings && before.calling == 0 && !before.rings && p.At-before.alert.since >= before.cfg.Bounce && unheard
 	if fresh := w.m != before; fresh && stopped != meant || stopped && w.m.state != Idle {
 		w.broken("a press on %+v in %v, held %t, led to %v, stopped %t", before.alert, before.state, before.held, w.m.state, stopped)
 	}
@@ -414,6 +422,24 @@ func (w *watch) order(ev Event, e Effect) {
 		}
 	}
 	switch e := e.(type) {
+	case PlayCue:
+		w.silent(e.Turn, e)
+	case CallTool:
+		w.silent(e.Turn, e)
+	case PlaySound:
+		w.silent(e.Turn, e)
+	case SetVolume:
+		w.silent(e.Turn, e)
+	case CreateResponse:
+		w.silent(e.Turn, e)
+	case OpenSpeech:
+		w.silent(e.Turn, e)
+	case EndTurn:
+		if e.Turn == w.unheard && e.Summary.Reason != InterruptedByPress {
+			w.broken("an answer that was silenced ended as %+v", e.Summary)
+		}
+	}
+	switch e := e.(type) {
 	case OpenSpeech:
 		if e.Held {
 			w.held, w.before = e.Turn, w.m.heard
@@ -513,6 +539,13 @@ func (w *watch) order(ev Event, e Effect) {
 	}
 }
 
+// silent: nothing is to be heard of an answer that was silenced, and nothing is done for it.
+func (w *watch) silent(t ID, e Effect) {
+	if t != "" && t == w.unheard {
+		w.broken("%s, and a press has silenced its answer", show(e))
+	}
+}
+
 // belongs: whatever is ordered for a turn is for whom it was granted to, however late.
 func (w *watch) belongs(t ID, who Who, e Effect) {
 	if _, known := w.whose[t]; !known { // it began with a press or a question
@@ -594,7 +627,7 @@ func (w *watch) noise() Event {
 		return TurnInjected{At: w.now, Turn: fresh(), Kept: true}
 	case 25, 26: // it can ring where nothing is before it, and that is looked at after the fact
 		begun := w.r.IntN(3) > 0
-		return AlertChanged{At: w.now, Begun: begun, Rings: begun && (w.m.state == Idle || w.m.held || w.r.IntN(8) == 0)}
+		return AlertChanged{At: w.now, Begun: begun, Rings: begun && (w.m.state == Idle || w.m.held || w.m.phase == writing || w.r.IntN(8) == 0)}
 	case 28:
 		return CallGone{At: w.now, Handle: w.m.ring}
 	case 27:
@@ -609,7 +642,7 @@ func (w *watch) noise() Event {
 	case 4:
 		return Asked{At: w.now, Turn: fresh(), Text: "?", Cause: CauseLine}
 	case 5:
-		if w.r.IntN(3) == 0 {
+		if w.r.IntN(3) > 0 {
 			return Quieted{At: w.now}
 		}
 		return Hushed{At: w.now, Room: w.r.IntN(2) == 0}
