@@ -23,6 +23,7 @@ import (
 
 	"conch/audio/pulsetest"
 	"conch/audio/twin"
+	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/wait"
@@ -152,7 +153,9 @@ type pairBox struct {
 	cfg     config.Config // for Dial
 	set     map[string]string
 	env     []string
-	wasIn   bool // a room, when its power was cut
+	wasIn   bool     // a room, when its power was cut
+	keys    *os.File // space bar of its keyboard; nil: it has none
+	seat    *os.File // where the device reads it
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -203,6 +206,9 @@ func (b *pairBox) launch() error {
 	cmd := exec.Command("ip", append([]string{"netns", "exec", b.h.ns(b.name), b.h.binary}, b.args("run")...)...) // ip becomes conch
 	cmd.Env = append(os.Environ(), b.env...)
 	cmd.Stdout, cmd.Stderr = b.log, b.log
+	if b.seat != nil {
+		cmd.Stdin = b.seat
+	}
 	cmd.WaitDelay = 5 * time.Second // what it has started may outlive it, and hold these
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	started, done := make(chan error, 1), make(chan struct{})
@@ -272,12 +278,48 @@ func (b *pairBox) until(what string, limit time.Duration, cond func() bool) {
 	}
 }
 
-// hold is a finger on the button.
+// hold is a finger on the space bar of a terminal that tells releases.
 func (b *pairBox) hold(d time.Duration) {
 	b.h.t.Helper()
-	b.must("POST", "/press", nil, nil)
+	b.types("\x1b[?1u\x1b[32;1:1u")
+	b.until("press", 10*time.Second, func() bool {
+		var s control.Status
+		return b.do("GET", "/status", nil, &s) == nil && s.State == turn.Listening.String()
+	})
 	<-time.After(d) // what a person does
-	b.must("POST", "/release", nil, nil)
+	b.types("\x1b[32;1:3u")
+}
+
+func (b *pairBox) types(text string) {
+	b.h.t.Helper()
+	if _, err := b.keys.WriteString(text); err != nil {
+		b.h.t.Fatal(err)
+	}
+}
+
+// withKeyboards gives each device a keyboard: a button that a hand can touch where there are no pins.
+func (h *pairHouse) withKeyboards() {
+	h.t.Helper()
+	for _, b := range h.boxes {
+		master, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+		if err != nil {
+			h.t.Skipf("no pseudo terminal: /dev/ptmx: %v", err)
+		}
+		b.keys = os.NewFile(uintptr(master), "ptmx")
+		h.t.Cleanup(func() { b.kill(); b.keys.Close() })
+		if err := unix.IoctlSetPointerInt(master, unix.TIOCSPTLCK, 0); err != nil {
+			h.t.Fatal(err)
+		}
+		number, err := unix.IoctlGetInt(master, unix.TIOCGPTN)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if b.seat, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+			h.t.Fatal(err)
+		}
+		h.t.Cleanup(func() { b.seat.Close() })
+		b.set["button.source"] = "keyboard"
+	}
 }
 
 // pairing is how far the device has come.

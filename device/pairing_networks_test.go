@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +32,8 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 	kitchen, bedroom, hall := h.box("kitchen", "Ada", 11), h.box("bedroom", "Ben", 12), h.box("hall", "Cleo", 13)
 	h.place("garden", 14)
 	h.withSound()
+	h.withKeyboards()
+	kitchen.set["web.listen"], kitchen.set["web.talk"] = "127.0.0.1:7485", "true"
 	for _, b := range h.boxes {
 		b.start()
 	}
@@ -75,7 +79,17 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 		t.Errorf("from nothing to a talking room: %s", took)
 	}
 
+	held := make(chan error, 1)
+	go func() { held <- kitchen.heldByPage(12 * time.Second) }() // awaited below
 	h.strangerGetsNothing(kitchen)
+	if err := <-held; err != nil {
+		t.Errorf("a page of the kitchen holds its button: %v", err)
+	}
+	h.together(3, 20*time.Second)
+	if s := kitchen.pairing().State; s != control.PairingIdle {
+		t.Errorf("a page held the button of the kitchen for 12 s; pairing: %s", s)
+	}
+	h.tell("a page of the kitchen held its button for 12 s: the room is there")
 	h.hostMoves(kitchen)
 	h.removedWhileItSpeaks(bedroom, hall)
 }
@@ -111,6 +125,43 @@ func (h *pairHouse) asks(at *pairBox, question, want string) {
 		h.t.Fatalf("%s: %q is answered with %+v", at.name, question, a)
 	}
 	h.tell("asked in the %s: %s: %q", at.name, question, a.Text)
+}
+
+// heldByPage presses by the page of a device for so long.
+func (b *pairBox) heldByPage(d time.Duration) error {
+	const base = "http://127.0.0.1:7485"
+	dial := func(context.Context, string, string) (net.Conn, error) { return b.h.dial(b.name, "127.0.0.1:7485") }
+	client := http.Client{Transport: &http.Transport{DialContext: dial}}
+	defer client.CloseIdleConnections()
+	resp, err := client.Get(base + "/")
+	if err != nil {
+		return err
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	token := tokenOf.FindSubmatch(text)
+	if token == nil {
+		return fmt.Errorf("no token in %s", text)
+	}
+	for _, move := range []string{"press", "release"} {
+		q, err := http.NewRequest("POST", base+"/api/"+b.name+"/"+move, nil)
+		if err != nil {
+			return err
+		}
+		q.Header = http.Header{"Origin": {base}, "X-Conch-Token": {string(token[1])}}
+		resp, err := client.Do(q)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusNoContent {
+			return fmt.Errorf("%s: %s", move, resp.Status)
+		}
+		if move == "press" {
+			<-time.After(d)
+		}
+	}
+	return nil
 }
 
 // strangerGetsNothing has a stranger on the same network try what strangers have: the clients of Mosquitto, and openssl.
