@@ -9,6 +9,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"conch/companions/round"
+	"conch/device/printable"
 )
 
 // prompt tells a model for whom it votes and what was said. What people said is data inside JSON strings, so that no
@@ -30,12 +31,11 @@ func (m *ModelRefiner) prompt(r round.Refine, votes []round.Vote, of []Card) []o
 	names := map[round.Participant]string{}
 	if m.c.Members != nil {
 		for _, member := range m.c.Members() {
-			names[round.Human(member.Device)] = Person + roomIn + label(member.Name)
+			names[round.Human(member.Device)] = Person + roomIn + printable.Name(member.Name)
 			for _, c := range member.Cards {
-				names[round.Participant(c.ID)] = label(c.Name)
+				names[round.Participant(c.ID)] = printable.Name(c.Name)
 				if !slices.Contains(idsOf(of), c.ID) {
-					fmt.Fprintf(&b, "Also in the room: %s, %s; knows about %s.\n", label(c.Name), c.Role,
-						strings.Join(c.Expertise[:min(len(c.Expertise), maxKnows)], ", "))
+					b.WriteString("Also in the room: " + OtherOf(c, "").entry())
 				}
 			}
 		}
@@ -51,8 +51,11 @@ Answer with one JSON object and nothing else: {"intent":"question, request, clar
 		Importance float64           `json:"importance"`
 	}
 	type said struct {
-		From string `json:"from"`
-		Text string `json:"text"`
+		From string          `json:"from"`
+		Text json.RawMessage `json:"text"`
+	}
+	quoted := func(text string) json.RawMessage {
+		return json.RawMessage(printable.Quoted(clipRunes(text, refineText)))
 	}
 	name := func(p round.Participant) string {
 		if n := names[p]; n != "" {
@@ -73,11 +76,11 @@ Answer with one JSON object and nothing else: {"intent":"question, request, clar
 		if _, whispered := before.Whisper(); whispered || before.Private() {
 			continue // to nobody, whoever may know it
 		}
-		record.Before = append(record.Before, said{name(before.From), clipRunes(before.Text, refineText)})
+		record.Before = append(record.Before, said{name(before.From), quoted(before.Text)})
 	}
-	record.Message = said{name(r.Message.From), clipRunes(r.Message.Text, refineText)}
+	record.Message = said{name(r.Message.From), quoted(r.Message.Text)}
 	if r.Message.Metadata.Silence {
-		record.Message = said{"nobody", "(nobody has said anything for a while)"}
+		record.Message = said{"nobody", quoted("(nobody has said anything for a while)")}
 	}
 	for _, v := range votes {
 		if slices.Contains(idsOf(of), v.From) {

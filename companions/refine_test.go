@@ -381,7 +381,7 @@ func TestPromptShowsTheRoomButNoWhispers(t *testing.T) {
 	if strings.Contains(q.User, "secret") {
 		t.Error("the model is shown what was whispered")
 	}
-	if len(q.User) > 4000 || !strings.Contains(q.System, "Also in the room: Ben, the reader of the house") {
+	if len(q.User) > 4000 || !strings.Contains(q.System, `Also in the room: - "Ben", "the reader of the house"`) {
 		t.Errorf("%d bytes; system %q", len(q.User), q.System)
 	}
 }

@@ -1,6 +1,10 @@
 package companions
 
-import "strings"
+import (
+	"strings"
+
+	"conch/device/printable"
+)
 
 // RoomMarker is the first line of the instructions of an answer in a room: what follows is guidance (why this companion
 // was selected, tone, manners), and the answer is to the last line of the conversation. Instructions without it are words
@@ -20,19 +24,28 @@ const Person = "person"
 
 // RoomLine is how what others said enters a companion's conversation, as one item of text:
 //
-//	[Ada in kitchen] Eight minutes for a soft middle.
+//	[Ada in kitchen] "Eight minutes for a soft middle."
 //	[person in hall] What about the tea?
 //
-// It is always one line, so that nobody can say a line in somebody else's name. An empty place is left out: [Ada] text.
+// It is always one line. What a companion said is quoted; a person's words are not, but have no markers. An empty place is left out.
 func RoomLine(who, place, text string) string {
-	who, place = label(who), label(place)
-	if who == "" {
-		who = Person
+	if who = label(who); who == "" || printable.Key(who) == Person {
+		who = "companion " + who // that none is taken for a person
 	}
-	if place != "" {
+	return line(who, place, printable.Quoted(strings.Join(strings.Fields(text), " ")))
+}
+
+// PersonLine is a RoomLine of a person.
+func PersonLine(place, text string) string {
+	text = printable.Quoted(strings.Join(strings.Fields(text), " "))
+	return line(Person, place, strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`))
+}
+
+func line(who, place, text string) string {
+	if place = label(place); place != "" {
 		who += roomIn + place
 	}
-	return "[" + who + "] " + strings.Join(strings.Fields(text), " ")
+	return "[" + who + "] " + text
 }
 
 const roomIn = " in "

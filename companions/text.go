@@ -51,5 +51,5 @@ func clipRunes(s string, most int) string {
 
 // label keeps a name from breaking out of its brackets.
 func label(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(c rune) bool { return c <= ' ' || c == '[' || c == ']' || c == 0x7f }), " ")
+	return printable.Name(strings.Join(strings.FieldsFunc(printable.Text(s), func(c rune) bool { return strings.ContainsRune(" []<>\"\\|", c) }), " "))
 }

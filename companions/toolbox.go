@@ -17,6 +17,7 @@ import (
 
 	"conch/companions/skills"
 	"conch/coordinator/turn"
+	"conch/device/printable"
 )
 
 // Log events.
@@ -79,12 +80,21 @@ type boxed struct {
 	args  arguments
 }
 
-// Outcome is what a call came to: Output is always fit to be given to the model. Effect is nil for none.
+// Outcome is what a call came to. Effect is nil for none.
 type Outcome struct {
 	Output string
 	Effect skills.Effect
 	Failed bool   // Output is an apology
 	Quotes string // the skill, where Output has words that others wrote
+	source string
+}
+
+// Prompt is the output as the model reads it: quoted, but for apologies, which are conch's own words.
+func (o Outcome) Prompt() string {
+	if o.Failed || o.Output == "" {
+		return o.Output
+	}
+	return printable.Quotation(o.source, o.Output)
 }
 
 // NewToolbox makes an empty one. now is the clock on the wall.
@@ -222,7 +232,7 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 	log := b.log.With("skill", t.skill, "turn", c.Turn, "tool", cut(c.Name, 100))
 	if !ok {
 		log.Warn(logToolFailed, "err", "no such tool")
-		return sorry("There is no tool named %q, or it is not there just now.", cut(c.Name, 100))
+		return sorry("There is no tool named %s, or it is not there just now.", printable.Named(c.Name))
 	}
 	may := allows(c, t) || b.Widened != nil && b.Widened(c.Cause.String(), c.Name)
 	b.latest.Store(verdict(c, t, may))
@@ -267,13 +277,13 @@ func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
 		return sorry("It was interrupted before it was finished.")
 	default:
 		ctx.Log.Warn(logToolFailed, "err", err)
-		return sorry("Sorry, that did not work: %s.", skills.Words(err))
+		return sorry("Sorry, that did not work: %s.", printable.Quoted(cut(skills.Words(err), 900)))
 	}
 	if v, ok := r.Effect.(skills.SetVolume); ok && (v.Percent < 0 || v.Percent > 100) {
 		ctx.Log.Error(logToolFailed, "err", fmt.Sprintf("volume %d", v.Percent))
 		return sorry("Sorry, the volume must be between 0 and 100.")
 	}
-	return Outcome{Output: cut(r.Output, maxOutput), Effect: r.Effect}
+	return Outcome{Output: cut(r.Output, maxOutput), Effect: r.Effect, source: "result of " + t.Name + " (" + t.skill + ")"}
 }
 
 // recoverTo ends a panic of somebody else's code in a line of the log. To be deferred.

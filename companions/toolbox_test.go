@@ -93,7 +93,7 @@ func TestToolThatPanicsApologises(t *testing.T) {
 		tool("loud", func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.SetVolume{Percent: 900}}, nil
 		}))
-	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "spoken": "did not work: nobody answers there.",
+	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "spoken": `did not work: "nobody answers there".`,
 		"loud": "between 0 and 100"} {
 		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: name, Args: "{}"})
 		if !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {

@@ -26,7 +26,7 @@ const module = "conch/"
 var imports = map[string][]string{
 	"coordinator/turn":        {},
 	"companions/words":        {"device/spelling"},
-	"companions/round":        {"companions/words"},
+	"companions/round":        {"companions/words", "device/printable"},
 	"companions/skills":       {},
 	"companions/talk":         {"companions/round", "coordinator/turn"},
 	"gpio":                    {},
@@ -45,8 +45,8 @@ var imports = map[string][]string{
 	"coordinator/focus":       {},
 	"coordinator/inject":      {},
 	"companions/voice":        {"coordinator/turn"},
-	"companions/voice/…":      {"coordinator/turn", "companions/voice", "companions/voice/…"},
-	"companions/skills/…":     {"companions/skills"},
+	"companions/voice/…":      {"coordinator/turn", "companions/voice", "companions/voice/…", "device/printable"},
+	"companions/skills/…":     {"companions/skills", "device/printable"},
 	"companions":              {"coordinator/turn", "companions/…", "device/printable", "device/spelling"},
 	"companions/chattest":     {},
 	"companions/recorded":     {"companions/round", "companions/words"},
@@ -64,10 +64,10 @@ var imports = map[string][]string{
 	"device/config":           {"companions/round", "companions/voice", "companions/voice/kinds", "device/condition", "gpio", "device/spelling", "mqtt", "device/printable", "device/language"}, // voices and their keys, boards, and what an id of a device looks like
 	"device":                  {"device/announce", "device/buttons", "device/cards", "device/condition", "device/config", "device/control", "device/join", "device/lights", "device/metrics", "device/provider", "device/reload", "device/room", "device/service", "device/sound", "device/state", "device/store", "device/terminal", "device/usage", "device/wait", "device/world", "gpio", "gpio/…", "audio", "audio/…", "coordinator", "coordinator/…", "companions", "companions/…", "mqtt", "mqtt/…", "systemd", "device/printable", "device/language", "device/mcp", "device/library", "device/intercom", "device/knob", "device/tuner", "device/again", "device/web", "device/homeassistant"},
 	"device/web":              {"device/condition", "device/config", "device/control", "device/language", "device/printable"},
-	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language"},
+	"device/announce":         {"companions/skills", "coordinator", "coordinator/inject", "coordinator/turn", "device/language", "device/printable"},
 	"device/buttons":          {"device/config", "device/control", "device/terminal", "gpio"},
 	"device/cards":            {"companions", "companions/round", "companions/words", "device/config"},
-	"device/mcp":              {"companions/skills", "device/config"},
+	"device/mcp":              {"companions/skills", "device/config", "device/printable"},
 	"device/mcp/mcptest":      {},
 	"device/metrics":          {"audio", "companions", "companions/round", "device/condition", "device/control", "mqtt"},
 	"device/reload":           {"device/condition", "device/config"},
@@ -255,8 +255,10 @@ func TestImportTableCanFail(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"coordinator/turn", "audio", "coordinator/turn imports audio; it may import nothing of ours: facts go in, orders come out, nobody is called back"},
 		{"coordinator", "companions", "coordinator imports companions; it may import only coordinator/alert, coordinator/focus, coordinator/inject, coordinator/turn"},
-		{"companions/voice/realtime", "companions/skills", "companions/voice/realtime imports companions/skills; it may import only coordinator/turn, companions/voice, companions/voice/…"},
-		{"companions/skills/timers", "companions/skills/home", "companions/skills/timers imports companions/skills/home; it may import only companions/skills"},
+		{"companions/voice/realtime", "companions/skills", "companions/voice/realtime imports companions/skills; " +
+			"it may import only coordinator/turn, companions/voice, companions/voice/…, device/printable"},
+		{"companions/skills/timers", "companions/skills/home",
+			"companions/skills/timers imports companions/skills/home; it may import only companions/skills, device/printable"},
 		{"cmd/conch", "audio", "cmd/conch imports audio; it may import only device, device/…"},
 		{"util", "", "util is not in the table of imports: find its room, then add it here"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"conch/audio"
 	"conch/companions/skills"
 	"conch/coordinator/turn"
+	"conch/device/announce"
 	"conch/device/config"
 	"conch/device/store"
 )
@@ -182,7 +183,7 @@ func TestAnAnnouncementOverTwoPowerCuts(t *testing.T) {
 			}
 		}()
 	}
-	want := []string{"Say this to the room, word for word: a long pill", "Say this to the room, word for word: You may have heard this already: a long pill"}
+	want := []string{announce.WordForWord("a long pill"), announce.WordForWord("You may have heard this already: a long pill")}
 	if len(said) != 2 || said[0] != want[0] || said[1] != want[1] {
 		t.Errorf("said %q; want %q", said, want)
 	}

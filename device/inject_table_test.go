@@ -108,7 +108,7 @@ func (s *crier) told(want ...string) {
 func (s *crier) said() (all []string) {
 	for _, r := range s.turnsEnded() {
 		if r.Source == turn.SourceInject.String() {
-			all = append(all, r.Said[strings.LastIndex(r.Said, ":")+1:])
+			all = append(all, strings.ReplaceAll(r.Said[strings.LastIndex(r.Said, ":")+1:], `"`, ""))
 		}
 	}
 	return all

@@ -192,7 +192,8 @@ func (p *parrot) Think(t rehearsal.Thought) rehearsal.Reply {
 	p.asked = append(p.asked, t)
 	text := t.Words
 	if t.Prompt != "" { // to be said as it is
-		text = strings.TrimPrefix(t.Prompt, announce.WordForWord)
+		_, text, _ = strings.Cut(t.Prompt, ": ")
+		text = strings.Trim(text, `"`)
 	}
 	if n := len(t.Talk); n > 0 && t.InRoom {
 		text = t.Talk[n-1].Text
@@ -378,7 +379,7 @@ func TestFlatUrgentAnnouncementTakesTheFloor(t *testing.T) {
 	hall.types("Ben, say something old and endless")
 	hall.until("Ben is heard", hall.Speaking)
 	hall.pause(300 * time.Millisecond)
-	done := kitchen.coordinator.Inject(announce.WordForWord+"fire", inject.Preempt, "", time.Minute)
+	done := kitchen.coordinator.Inject(announce.WordForWord("fire"), inject.Preempt, "", time.Minute)
 	if how := <-done; how != inject.Delivered {
 		t.Errorf("the announcement: %v", how)
 	}

@@ -233,7 +233,7 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 	} else {
 		t.done(c.Turn, out.Output)
 	}
-	r := coordinator.ToolResult{Output: out.Output, Quotes: out.Quotes}
+	r := coordinator.ToolResult{Output: out.Prompt(), Quotes: out.Quotes}
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:
 		r.Effect = turn.EffectAudioStream

@@ -3,6 +3,7 @@ package device
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -55,8 +56,9 @@ func TestAToolKnowsWhoCalls(t *testing.T) {
 	box := handsOf(t, slog.New(slog.DiscardHandler), skill{"who": func(c skills.Context) (skills.Result, error) { return skills.Result{Output: c.Companion}, nil }},
 		func(turn.ID, string) {})
 	for who, want := range map[turn.Who]string{"": "ada", "ben": "ben"} {
-		if r := box.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Who: who, Name: "who", Args: "{}"}); r.Output != want {
-			t.Errorf("a call of %q is %q's; want %q's", who, r.Output, want)
+		r := box.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Who: who, Name: "who", Args: "{}"})
+		if r.Output != fmt.Sprintf("result of who (test): %q", want) {
+			t.Errorf("a call of %q is %s's; want %q's", who, r.Output, want)
 		}
 	}
 }

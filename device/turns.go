@@ -66,7 +66,7 @@ func (d *Device) speech(e coordinator.SpeechEvent) {
 // Say has the companion say text as soon as in allows, and waits for the outcome. What has not begun when ctx ends is taken back:
 // whoever asked is not there to hear what became of it.
 func (d *Device) Say(ctx context.Context, text string, in inject.Injection) (string, error) {
-	in.Prompt = announce.WordForWord + text
+	in.Prompt = announce.WordForWord(text)
 	select {
 	case o := <-d.coordinator.Announce(ctx, coordinator.Announcement{Injection: in, Text: text}):
 		return o.String(), nil

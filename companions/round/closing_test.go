@@ -89,13 +89,13 @@ func TestTerminalEndsAndReopens(t *testing.T) {
 
 func TestGuidance(t *testing.T) {
 	c := meet(t).says(eva, "Ada and Bob, my bread is annoying, it doesn't work!", func(m *Message) { m.Metadata.Joins = []MessageID{"m00"} })
-	for _, want := range []string{"You, Ada, speak now. Why", "addressed it", "frustrated", "answer all of them", "Bob will speak after you"} {
+	for _, want := range []string{"You, Ada, speak now. Why", "addressed it", "frustrated", "answer all of them", `"Bob" will speak after you`} {
 		if g := guidance(c.v, "ada", c.d); !strings.Contains(g, want) {
 			t.Errorf("no %q in %q", want, g)
 		}
 	}
 	c.says("ada", "Use more yeast.")
-	if g := guidance(c.v, "bob", c.d); !strings.Contains(g, "Ada answered before you") {
+	if g := guidance(c.v, "bob", c.d); !strings.Contains(g, `"Ada" answered before you`) {
 		t.Errorf("no word of Ada in %q", g)
 	}
 	c = meet(t).says(eva, "Goodbye then, see you").says(eva, "Goodbye, Ada")

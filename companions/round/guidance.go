@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"conch/companions/words"
+	"conch/device/printable"
 )
 
 // PeopleWait is how long a winner waits for people where PeopleFirst says so: a beat, longer than people need to begin.
@@ -79,7 +80,7 @@ func guidance(v View, id CompanionID, d Decision) string {
 		reason, closing = vote.Reason, vote.Closing
 	}
 	if reason != "" {
-		say("You, %s, speak now. Why (\"it\" is you): %s.", me, strings.TrimSuffix(reason, "."))
+		say("You, %s, speak now. Why (\"it\" is you): %s.", me, printable.Quoted(strings.TrimSuffix(reason, ".")))
 	}
 	if manner := toneManners[s.now.Tone]; manner != "" {
 		say("The speaker is %s.", manner)
@@ -92,11 +93,12 @@ func guidance(v View, id CompanionID, d Decision) string {
 	}
 	if slices.Contains(s.now.Metadata.Queue, id) {
 		if h := s.answered(id); len(h) > 0 {
-			say("%s answered before you: do not repeat what was said; add what is missing, or disagree, in a sentence or two.", strings.Join(h, " and "))
+			say("%s answered before you: do not repeat what was said; add what is missing, or disagree, in a sentence or two.",
+				printable.Named(strings.Join(h, " and ")))
 		}
 	}
 	if len(d.Extras) > 0 && d.Winner == id {
-		say("%s will speak after you: leave something to say.", s.names(d.Extras))
+		say("%s will speak after you: leave something to say.", printable.Named(s.names(d.Extras)))
 	}
 	if s.talk.TopicWanted(v.Manners.Repetition) {
 		say("The conversation repeats itself: change the topic, or ask the person something new.")

@@ -43,7 +43,7 @@ type Store interface {
 
 // Announcement is a turn that a skill asks for by itself (TURNS.md 5).
 type Announcement struct {
-	Prompt    string        // what the model is told; empty: to say the text word for word
+	Prompt    string        // what the person is to hear, in the words of the model; empty: the text, word for word
 	Text      string        // what the local voice says where there is no session; empty: the prompt
 	Companion string        // who says it, by the id of its card; empty: who has the microphone
 	Priority  Priority      // when it may begin

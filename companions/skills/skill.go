@@ -9,7 +9,7 @@
 // A tool returns text for the model and at most one effect. What an effect does, and when, is in TURNS.md 3: a stream or
 // a claim begins only after the companion has finished speaking, and may never begin.
 //
-// This package imports nothing of conch, and a skill imports nothing of conch but this package.
+// This package imports nothing of conch, and a skill imports nothing of conch but this package and device/printable.
 package skills
 
 import (

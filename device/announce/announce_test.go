@@ -340,10 +340,10 @@ func TestWhatWasKeptIsSaidInItsOrder(t *testing.T) {
 		if got, want := l.texts(), "0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12 | 13 | 14 | 15 | 16 | 17 | 18 | 19 | The pasta is ready."; got != want {
 			t.Errorf("it says %q; want %q", got, want)
 		}
-		if a := l.asked[0]; a.Who != "" || a.Prompt != "Tell them 0" || a.TTL != ttl {
+		if a := l.asked[0]; a.Who != "" || a.Prompt != `Tell the person this, in your own words: "Tell them 0"` || a.TTL != ttl {
 			t.Errorf("the first is %+v", a)
 		}
-		if got := l.asked[20].Prompt; got != WordForWord+"The pasta is ready." {
+		if got := l.asked[20].Prompt; got != WordForWord("The pasta is ready.") {
 			t.Errorf("a model is told %q", got)
 		}
 		l.stop(inject.Delivered)

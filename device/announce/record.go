@@ -8,6 +8,7 @@ import (
 
 	"conch/companions/skills"
 	"conch/device/language"
+	"conch/device/printable"
 )
 
 // ttl is that of an announcement that has none.
@@ -64,22 +65,25 @@ func (r record) left(now time.Time) left {
 // wait is for how long it may wait; a clock that was set back does not make it longer.
 func (r record) wait(now time.Time) time.Duration { return min(r.Until.Sub(now), r.TTL) }
 
-// WordForWord is what a model is told so that something is said as it was written.
-const WordForWord = "Say this to the room, word for word: "
+// WordForWord has a model say something as it was written.
+func WordForWord(text string) string {
+	return "Say this to the room, word for word: " + printable.Quoted(text)
+}
 
 // words are what the model is told and what the local voice says. What has begun in an earlier life says so itself.
 func (r record) words(l language.Language) (prompt, text string) {
+	again := ""
 	prompt, text = r.Prompt, r.Text
 	if r.Begun > 0 {
 		text = l.Phrase("announce.again", "text", text)
 		if prompt != "" {
-			prompt = "The people may have heard the following already, because the device was restarted while it was said. Begin by telling them so. " + prompt
+			again = "The people may have heard the following already, because the device was restarted while it was said. Begin by telling them so. "
 		}
 	}
 	if prompt == "" {
-		prompt = WordForWord + text
+		return WordForWord(text), text
 	}
-	return prompt, text
+	return again + "Tell the person this, in your own words: " + printable.Quoted(prompt), text
 }
 
 func (r record) bytes() []byte {

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"conch/companions/skills"
+	"conch/device/printable"
 )
 
 // Bounds of tools and what they say.
@@ -37,10 +38,6 @@ func nameOf(server, tool string) string {
 
 // toolOf is a tool of a server as a skill has it.
 func (s *server) toolOf(t *mcp.Tool, of *mcp.ClientSession) skills.Tool {
-	schema, err := json.Marshal(t.InputSchema)
-	if err != nil {
-		schema = json.RawMessage("null") // refused for what it is
-	}
 	about := t.Description
 	if about == "" {
 		about = t.Title
@@ -50,11 +47,19 @@ func (s *server) toolOf(t *mcp.Tool, of *mcp.ClientSession) skills.Tool {
 		kind = skills.Reads
 	}
 	return skills.Tool{
-		Name: nameOf(s.cfg.Name, t.Name), Kind: kind, Description: clip(about, maxDescription), Schema: schema,
+		Name: nameOf(s.cfg.Name, t.Name), Kind: kind, Description: described(s.cfg.Name, about), Schema: schemaOf(t.InputSchema),
 		Handler: func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
 			return s.call(ctx, of, t.Name, args)
 		},
 	}
+}
+
+// described is what a tool's description is for the model: the words of its server, if there are any.
+func described(server, about string) string {
+	if about == "" {
+		return ""
+	}
+	return printable.Quotation("the server "+server+" says of its tool", clip(about, maxDescription))
 }
 
 // pace is how often a server that says that its tools changed is asked for them: one that says so without end less and less.

@@ -229,7 +229,7 @@ func (h Household) about(m round.Message) string {
 		if name == "" {
 			continue
 		}
-		line := fmt.Sprintf("Who speaks at %s is usually %s.", printable.Name(at.Name), name)
+		line := fmt.Sprintf("Who speaks at %s is usually %s.", printable.Named(at.Name), printable.Named(name))
 		if m.From == round.Human(at.Device) {
 			line += " That is who speaks to you now."
 		}
@@ -240,7 +240,7 @@ func (h Household) about(m round.Message) string {
 	if name := h.ownName(m.Text); asks && name != "" && m.From.Human() && !whispered && !m.Private() {
 		lines = append(lines, fmt.Sprintf("The person may have told you a name: %s. If it is one, ask in one short question, with that name in it, "+
 			"whether it may be "+
-			"remembered here; it is kept if the person says yes.", name))
+			"remembered here; it is kept if the person says yes.", printable.Named(name)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -119,7 +119,8 @@ func TestLearntNamesAreForgotten(t *testing.T) {
 		if len(rows) != 3 || rows[0].Name != "Eva" || rows[0].Device != "Kitchen" || rows[0].Learned || rows[1].Name != "Max" || !rows[1].Learned {
 			t.Fatalf("%+v", rows)
 		}
-		if about := HouseholdOf(d).about(round.Message{From: round.Human("d-kitchen"), Text: "hello"}); !strings.Contains(about, "kitchen is usually Eva. That is who speaks") {
+		about := HouseholdOf(d).about(round.Message{From: round.Human("d-kitchen"), Text: "hello"})
+		if !strings.Contains(about, `"kitchen" is usually "Eva". That is who speaks`) {
 			t.Errorf("the prompt says %q", about)
 		}
 		if _, err := HouseholdOf(d).Forget("Eva"); err == nil || !strings.Contains(err.Error(), "room.people") {
@@ -159,7 +160,7 @@ func TestLearntNamesAreForgotten(t *testing.T) {
 func TestWhoGivesANameIsAsked(t *testing.T) {
 	atHome(t, t.TempDir(), nil, func(d *Driver) {
 		m := round.Message{From: round.Human("d-bedroom"), Text: "Hello, I am Max"}
-		if about := HouseholdOf(d).about(m); !strings.Contains(about, "a name: Max") {
+		if about := HouseholdOf(d).about(m); !strings.Contains(about, `a name: "Max"`) {
 			t.Errorf("the prompt says %q", about)
 		}
 		whisper, private, bens, ada := m, m, m, m
@@ -204,7 +205,8 @@ func TestSpeakerOfALoneDevice(t *testing.T) {
 	cfg := config.Default()
 	cfg.Device.Name, cfg.Room.People = "kitchen", "Max: kitchen"
 	d := &Driver{Cards: make([]companions.Card, 1), o: Options{Config: &cfg}}
-	if got := (companions.Card{Card: round.Card{Name: "Ada"}}).Instructions(companions.RoomContext{Speaker: HouseholdOf(d).Speaker()}); !strings.Contains(got, "usually Max.") {
+	got := (companions.Card{Card: round.Card{Name: "Ada"}}).Instructions(companions.RoomContext{Speaker: HouseholdOf(d).Speaker()})
+	if !strings.Contains(got, `usually "Max".`) {
 		t.Errorf("%q", got)
 	}
 	if d.o.Networked = true; HouseholdOf(d).Speaker() != "" {

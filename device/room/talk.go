@@ -13,6 +13,7 @@ import (
 	"conch/companions/talk"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/printable"
 )
 
 // Package talk decides what becomes of what the room grants; here it is fed, and what it says is carried out. Facts come from the
@@ -109,7 +110,11 @@ func (d *Driver) remember(e talk.Remember) {
 		v.Do(turn.AddText{Role: "assistant", Text: e.Message.Text})
 	default:
 		who, place := d.describe(e.Message.From)
-		v.Do(turn.AddText{Role: "user", Text: companions.RoomLine(who, place, e.Message.Text)})
+		text := companions.RoomLine(who, place, e.Message.Text)
+		if e.Message.From.Human() {
+			text = companions.PersonLine(place, e.Message.Text)
+		}
+		v.Do(turn.AddText{Role: "user", Text: text})
 	}
 }
 
@@ -146,7 +151,7 @@ func (s stage) Quiet(string) { s.host.Quiet() }
 func (s stage) Prepare(p round.Prepare) {
 	who, prompt := s.housed(p.Companion), p.Guidance
 	if who != p.Companion {
-		prompt += "\nIn this room you are called " + s.NameOf(who) + "; whoever says that name means you."
+		prompt += "\nIn this room you are called " + printable.Named(s.NameOf(who)) + "; whoever says that name means you."
 	}
 	if people := HouseholdOf(s.Driver).about(p.Message); people != "" {
 		prompt += "\n" + people
@@ -188,7 +193,7 @@ func (s stage) Correct(m round.MessageID, text string) {
 		return
 	}
 	who, _ := s.describe(said.From)
-	note := fmt.Sprintf("%s was interrupted; of the last answer only this was heard: %q", who, text)
+	note := who + " was interrupted; of the last answer only this was heard: " + text
 	for id, v := range s.Voices.All() {
 		if said.From != round.Participant(s.KnownAs(id)) {
 			v.Do(turn.AddText{Role: "user", Text: companions.RoomLine("room", "", note)})

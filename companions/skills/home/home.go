@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"conch/companions/skills"
+	"conch/device/printable"
 )
 
 // Skill has a tool for what can be changed and one for what can be read.
@@ -30,7 +31,7 @@ func (s Skill) Tools() (tools []skills.Tool) {
 	var sets, reads, how []string
 	for _, t := range s.home.Things {
 		if t.Topic != "" {
-			sets, how = append(sets, t.Name), append(how, t.Name+": "+values(t))
+			sets, how = append(sets, t.Name), append(how, printable.Named(t.Name+": "+values(t)))
 		}
 		if t.Read != "" {
 			reads = append(reads, t.Name)

@@ -73,7 +73,7 @@ func TestAHouseIsSwitchedAndRead(t *testing.T) {
 func TestAModelIsToldWhatThereIs(t *testing.T) {
 	_, h := house(nil, "")
 	tools := New(skills.Host{Home: h}).Tools()
-	if len(tools) != 2 || !strings.Contains(tools[0].Description, "kitchen lamp: off, on, 0 to 100; siren: test") ||
+	if len(tools) != 2 || !strings.Contains(tools[0].Description, `"kitchen lamp: off, on, 0 to 100"; "siren: test"`) ||
 		!strings.Contains(string(tools[0].Schema), `"enum":["kitchen lamp","siren"]`) || !strings.Contains(string(tools[1].Schema), `"enum":["kitchen lamp","outside"]`) {
 		t.Errorf("%+v", tools)
 	}

@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"conch/companions/skills"
+	"conch/device/printable"
 )
 
 // Our choices.
@@ -76,7 +77,7 @@ func (s *Skill) Tools() []skills.Tool {
 	all := []skills.Tool{
 		{
 			Name: "play_radio", Kind: skills.ChangesDevice, Own: true,
-			Description: "Plays a radio station, of these: " + strings.Join(s.of.Stations, ", ") + "; an empty name plays the one that was played " +
+			Description: "Plays a radio station, of these: " + strings.Join(quoted(s.of.Stations), ", ") + "; an empty name plays the one that was played " +
 				"last. It begins when you have finished speaking.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"station":{"type":"string","maxLength":200,` +
 				`"description":"its name or a part of it, as the person said it"}},"required":["station"],"additionalProperties":false}`),
@@ -258,7 +259,7 @@ func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 		why = err
 	}
 	p.s.announce(skills.Announcement{
-		Prompt: fmt.Sprintf("Tell the person: The radio is off: %s.", skills.Words(why)), Text: phrases.In(p.s.language, "off", "station", p.station),
+		Prompt: fmt.Sprintf("The radio is off: %s.", skills.Words(why)), Text: phrases.In(p.s.language, "off", "station", p.station),
 		Key: "radio", TTL: time.Hour,
 	})
 	return nil, why
@@ -303,6 +304,14 @@ func find(all []string, said string) (found []string) {
 		found = append(found, name)
 	}
 	return found
+}
+
+// quoted are names as a model reads them.
+func quoted(names []string) (all []string) {
+	for _, n := range names {
+		all = append(all, printable.Named(n))
+	}
+	return all
 }
 
 // words are those of a name, in lower case, with small numbers in digits; those that every station may have are none.

@@ -199,7 +199,7 @@ func TestInTheLanguageOfTheDevice(t *testing.T) {
 		s.language = "de"
 		_, _ = s.hear(t, time.Hour)
 		if len(*said) != 1 || (*said)[0].Text != "Das Radio ist aus: Radio Two ist nicht mehr zu hören." ||
-			(*said)[0].Prompt != "Tell the person: The radio is off: Radio Two cannot be played: its server does not answer." {
+			(*said)[0].Prompt != "The radio is off: Radio Two cannot be played: its server does not answer." {
 			t.Errorf("said was %+v", *said)
 		}
 	})
@@ -217,7 +217,7 @@ func TestWhatDoesNotComeBackIsGivenUpInWords(t *testing.T) {
 					t.Errorf("given up after %v and %d attempts: %v", d, len(one.attempts), err)
 				}
 				if len(*said) != 1 || (*said)[0].Text != "The radio is off: Radio Two cannot be heard any more." ||
-					!strings.HasPrefix((*said)[0].Prompt, "Tell the person: The radio is off: ") {
+					!strings.HasPrefix((*said)[0].Prompt, "The radio is off: ") {
 					t.Errorf("said was %+v", *said)
 				}
 				if one.open() != 0 {

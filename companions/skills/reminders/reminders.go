@@ -84,7 +84,7 @@ func (s *Skill) tell(ctx context.Context, r *reminder, prompt, text string) {
 	s.host.Log.Info("reminder.due", "reminder", r.ID, "late", s.now().Sub(r.Of).Round(time.Second))
 	id := r.ID
 	a := skills.Announcement{
-		Prompt: "Tell the person that " + prompt, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
+		Prompt: prompt, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
 		Key: "reminder " + strconv.Itoa(id), TTL: time.Hour,
 		Done: func(how skills.Outcome) { go s.said(ctx, id, how) }, // whoever calls it waits for no disk
 	}

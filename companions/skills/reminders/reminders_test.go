@@ -42,7 +42,7 @@ func (l *life) starts() {
 	l.Skill = New(skills.Host{
 		Log: slog.New(slog.DiscardHandler), Now: l.wall, Store: l.db.Skill("reminders"), Language: l.language,
 		Announce: func(a skills.Announcement) {
-			if a.Priority != skills.BlockBehindComms || a.Companion != "ada" || l.language == "" && a.Prompt != "Tell the person that "+a.Text {
+			if a.Priority != skills.BlockBehindComms || a.Companion != "ada" || l.language == "" && a.Prompt != a.Text {
 				l.t.Errorf("%+v", a)
 			}
 			how := skills.OutcomeDelivered
@@ -225,7 +225,7 @@ func TestWhatWasMissedIsToldOnce(t *testing.T) {
 	})
 }
 
-var english = regexp.MustCompile("^Tell the person that (here is your|you may have|once more, your|this) .*take your pills. Say done when it is.$")
+var english = regexp.MustCompile("^(here is your|you may have|once more, your|this) .*take your pills. Say done when it is.$")
 
 // What the device says by itself is in its language, what the model is told in English.
 func TestInTheLanguageOfTheDevice(t *testing.T) {

@@ -108,7 +108,7 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 		t.ended = s.now().mono
 		s.rung = append(slices.DeleteFunc(s.rung, func(o *timer) bool { return t.ended-o.ended >= recent }), t)
 		if how == skills.Failed && s.host.Announce != nil {
-			s.host.Announce(skills.Announcement{Prompt: "Tell the person that the timer is over: " + label("en") + ".",
+			s.host.Announce(skills.Announcement{Prompt: "The timer is over: " + label("en") + ".",
 				Text: phrases.In(s.host.Language, "over", "timer", label(s.host.Language)), Companion: t.Companion, Priority: skills.BlockBehindComms})
 		}
 		s.drop(t)
@@ -132,7 +132,7 @@ func (s *Skill) tell(ctx context.Context, t *timer, now moment) {
 		return
 	}
 	s.host.Announce(skills.Announcement{
-		Prompt: "Tell the person: " + t.words("en", "missed", now.mono-t.at), Text: t.words(s.host.Language, "missed", now.mono-t.at),
+		Prompt: t.words("en", "missed", now.mono-t.at), Text: t.words(s.host.Language, "missed", now.mono-t.at),
 		Companion: t.Companion, Priority: skills.BlockBehindComms, TTL: tellable, Key: "timer " + strconv.Itoa(t.ID), Done: func(skills.Outcome) {
 			if ctx.Err() == nil {
 				s.mu.Lock()

@@ -318,7 +318,7 @@ func TestInTheLanguageOfTheDevice(t *testing.T) {
 			l.says("set_timer", `{"seconds":60}`, "The timer for 1 minute is set.")
 			l.off(time.Hour + time.Minute)
 			l.hears(want[3])
-			if p := []string{"Tell the person that the timer is over: 10 minutes.", "Tell the person: While I was off, a timer was over: 1 minute, 1 hour ago."}; !slices.Equal(l.prompts, p) {
+			if p := []string{"The timer is over: 10 minutes.", "While I was off, a timer was over: 1 minute, 1 hour ago."}; !slices.Equal(l.prompts, p) {
 				t.Errorf("%q: the model is told %q; want %q", language, l.prompts, p)
 			}
 		})

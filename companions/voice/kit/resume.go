@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"conch/coordinator/turn"
+	"conch/device/printable"
 )
 
 // maxQuoted is how much of what was said a model is reminded of, in bytes.
@@ -20,8 +21,8 @@ func Resume(h *History, o turn.CreateResponse) string {
 	}
 	prompt := "The connection broke while you were answering. Answer again, without a word about that."
 	if said != "" {
-		prompt = fmt.Sprintf("The connection broke while you were answering; the person has heard your answer up to about these words: %q. "+
-			"Go on from there without a word about that: begin with the sentence that broke off, and repeat nothing before it.", Ending(said))
+		prompt = fmt.Sprintf("The connection broke while you were answering; the person has heard your answer up to about these words: %s. "+
+			"Go on from there without a word about that: begin with the sentence that broke off, and repeat nothing before it.", printable.Quoted(Ending(said)))
 	}
 	if o.Prompt != "" {
 		prompt = o.Prompt + "\n\n" + prompt

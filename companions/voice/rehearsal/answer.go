@@ -75,8 +75,8 @@ const resumeMarker = "The connection broke while you were answering"
 // resumes takes such a request out of a prompt.
 func resumes(prompt string) (rest, said string, ok bool) {
 	rest, how, ok := strings.Cut(prompt, resumeMarker)
-	if _, quoted, found := strings.Cut(how, `"`); ok && found {
-		said, _, _ = strings.Cut(quoted, `"`)
+	if ok {
+		said = unquoted(quotation.FindString(how))
 	}
 	return strings.TrimSpace(rest), strings.TrimPrefix(said, "… "), ok
 }

@@ -38,6 +38,9 @@ func roomLine(text string) Line {
 		return Line{Text: text}
 	}
 	l := Line{Who: head, Text: strings.TrimSpace(rest)}
+	if quotation.FindString(l.Text) == l.Text {
+		l.Text = unquoted(l.Text)
+	}
 	if i := strings.LastIndex(head, roomIn); i > 0 {
 		l.Who, l.Place = head[:i], head[i+len(roomIn):]
 	}
@@ -85,7 +88,7 @@ func readInstructions(text string) self {
 	me := self{name: name(text)}
 	section := ""
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
+		line = unquoted(strings.TrimSpace(line))
 		entry, listed := strings.CutPrefix(line, "- ")
 		switch {
 		case listed && section == "others":

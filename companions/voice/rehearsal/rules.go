@@ -106,7 +106,7 @@ func wordForWord(prompt string) (string, bool) {
 			break
 		}
 		if i := strings.Index(low, mark); i >= 0 {
-			if text := strings.Trim(strings.TrimSpace(prompt[i+len(mark):]), `"`); text != "" {
+			if text := strings.TrimSpace(unquoted(prompt[i+len(mark):])); text != "" {
 				return text, true
 			}
 		}
@@ -116,9 +116,10 @@ func wordForWord(prompt string) (string, bool) {
 
 // prompted answers an instruction: what it asks to be told is told, without the asking.
 func prompted(prompt string) string {
-	p := strings.TrimSpace(prompt)
+	p := strings.TrimSpace(unquoted(prompt))
 	low := strings.ToLower(p)
-	for _, lead := range []string{"tell the room that ", "tell the person that ", "tell the user that ", "tell them that ", "say that ", "announce that ",
+	for _, lead := range []string{"tell the person this, in your own words: ",
+		"tell the room that ", "tell the person that ", "tell the user that ", "tell them that ", "say that ", "announce that ",
 		"say: ", "say "} {
 		if len(low) == len(p) && strings.HasPrefix(low, lead) {
 			p = p[len(lead):]

@@ -62,8 +62,26 @@ func number1(words []string) (n int, ok bool) {
 	return n, ok
 }
 
-// plain makes a sentence of a tool's output, which may be JSON.
+var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// unquoted is a text with its quotations as they were before (printable.Quoted).
+func unquoted(text string) string {
+	return quotation.ReplaceAllStringFunc(text, func(q string) (s string) {
+		if json.Unmarshal([]byte(q), &s) != nil {
+			return q
+		}
+		return s
+	})
+}
+
+// plain makes a sentence of a tool's output, which may be JSON, and is quoted where it is no apology.
 func plain(output string) string {
+	if rest, ok := strings.CutPrefix(output, "result of "); ok {
+		_, output, _ = strings.Cut(rest, ": ")
+		_ = json.Unmarshal([]byte(output), &output) // what is no quotation stays
+	} else if !strings.HasPrefix(output, "{") {
+		output = unquoted(output)
+	}
 	var v any
 	if json.Unmarshal([]byte(output), &v) != nil {
 		return strings.TrimSpace(output)

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"conch/device/printable"
+)
+
+// A schema is shown to the model, and a server has written it: what the model needs to call the tool stays, the rest goes.
+//
+//	properties, types, limits    stay
+//	description                  quoted
+//	names and values with prose  go with what they belong to; the server checks its arguments itself
+
+var (
+	schemaWord   = regexp.MustCompile(`^[\w.$/#:-]{1,64}$`)
+	schemaLimits = strings.Fields("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems " +
+		"minProperties maxProperties")
+)
+
+// Bounds of a schema.
+const (
+	maxDepth  = 12
+	maxValues = 100
+)
+
+// schemaOf is the schema of a tool without the prose of its server; null where there is none.
+func schemaOf(written any) json.RawMessage {
+	raw, err := json.Marshal(written)
+	if err != nil {
+		return json.RawMessage("null") // refused for what it is
+	}
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return json.RawMessage("null")
+	}
+	if raw, err = json.Marshal(pruned(v, maxDepth)); err != nil {
+		return json.RawMessage("null")
+	}
+	return raw
+}
+
+// pruned is a part of a schema.
+func pruned(v any, depth int) any {
+	o, ok := v.(map[string]any)
+	if !ok {
+		return v == true // a schema that is no object says yes or no
+	}
+	kept := map[string]any{}
+	for key, v := range o {
+		switch key {
+		case "properties", "$defs", "definitions":
+			of, _ := v.(map[string]any)
+			all := map[string]any{}
+			for name, s := range of {
+				if schemaWord.MatchString(name) && depth > 0 {
+					all[name] = pruned(s, depth-1)
+				}
+			}
+			kept[key] = all
+		case "items", "additionalProperties", "not":
+			if depth > 0 {
+				kept[key] = pruned(v, depth-1)
+			}
+		case "anyOf", "oneOf", "allOf", "prefixItems":
+			if of, ok := v.([]any); ok && depth > 0 {
+				var all []any
+				for _, s := range of {
+					all = append(all, pruned(s, depth-1))
+				}
+				kept[key] = all
+			}
+		case "description":
+			if text, ok := v.(string); ok {
+				kept[key] = printable.Quoted(clip(text, maxDescription))
+			}
+		case "type", "required", "enum", "const", "$ref", "format", "$schema":
+			if isWords(v) {
+				kept[key] = v
+			}
+		default:
+			if slices.Contains(schemaLimits, key) {
+				kept[key] = v
+			}
+		}
+	}
+	return kept
+}
+
+// isWords says whether values are short and plain: nothing that reads as a sentence.
+func isWords(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return schemaWord.MatchString(v) || len(v) < 40 && len(strings.Fields(v)) < 4 && printable.Quoted(v) == `"`+v+`"`
+	case []any:
+		return len(v) <= maxValues && !slices.ContainsFunc(v, func(x any) bool { return !isWords(x) })
+	case map[string]any:
+		return false
+	}
+	return true // numbers, yes and no, nothing
+}
