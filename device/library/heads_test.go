@@ -162,6 +162,13 @@ func TestWhatCannotBePlayed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "silent.wav"), b[:44], 0o600); err != nil {
 		t.Fatal(err)
 	}
+	greedy, err := os.ReadFile("../../audio/decode/testdata/no-entries.ogg") // of which a decoder allocated 17 GB
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "greedy.ogg"), greedy, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	playable, unread, broken, err := New(dir, "").Examine(t.Context())
 	var got []string
 	for _, x := range broken {
@@ -169,7 +176,9 @@ func TestWhatCannotBePlayed(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"book.m4b: it is AAC or ALAC (M4A, M4B), which conch does not play; ffmpeg -i IN OUT.mp3", "lying.wav: it is damaged; ", "nothing.flac: it is empty; ",
+		"book.m4b: it is AAC or ALAC (M4A, M4B), which conch does not play; ffmpeg -i IN OUT.mp3",
+		"greedy.ogg: its Vorbis head is damaged, or of a kind that conch does not decode; ffmpeg -i IN OUT.mp3",
+		"lying.wav: it is damaged; ", "nothing.flac: it is empty; ",
 		"page.mp3: it is a page of the web, and no sound; ", "silent.wav: there is no sound in it; ",
 	}
 	if err != nil || playable != 3 || unread != 0 || !slices.Equal(got, want) {
@@ -177,7 +186,7 @@ func TestWhatCannotBePlayed(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	if playable, unread, _, err := New(dir, "").Examine(over); playable != 0 || unread != 8 || err != nil {
+	if playable, unread, _, err := New(dir, "").Examine(over); playable != 0 || unread != 9 || err != nil {
 		t.Errorf("without time: %d playable, %d unread, %v", playable, unread, err)
 	}
 }

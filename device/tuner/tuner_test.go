@@ -190,6 +190,24 @@ func TestAServerOfTheOldKindSounds(t *testing.T) {
 	}
 }
 
+// A codebook without entries had a decoder allocate 17 GB, which no recover catches.
+func TestAStationThatAsksForTooMuchMemoryIsASentence(t *testing.T) {
+	b, err := os.ReadFile("../../audio/decode/testdata/no-entries.ogg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b) }))
+	defer server.Close()
+	s, err := open(t, server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Next(); skills.Words(err) != "its Vorbis head is damaged, or of a kind that conch does not decode" {
+		t.Error(err)
+	}
+}
+
 func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 	serve := func(f http.HandlerFunc) string {
 		server := httptest.NewServer(f)
