@@ -33,6 +33,8 @@ type flat struct {
 	t     *testing.T
 	url   string
 	boxes []*inFlat
+
+	near func(port int) []string // where others reach a port; nil: loopback
 }
 
 // inFlat is one of its devices, with the ledger as it sees it.
@@ -89,7 +91,12 @@ func (f *flat) raise(name, who string, o boxOptions) *inFlat {
 	}
 	o.room = &RoomOptions{
 		Cards: cards, Member: func(round.DeviceID) bool { return true }, OnEntry: x.entry, Presses: o.presses,
-		Listen: "127.0.0.1", Reachable: func(port int) []string { return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))} },
+		Listen: "127.0.0.1", Reachable: func(port int) []string {
+			if f.near != nil {
+				return f.near(port)
+			}
+			return []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+		},
 	}
 	x.box = newBox(f.t, o)
 	f.boxes = append(f.boxes, x)

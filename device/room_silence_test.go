@@ -25,6 +25,7 @@ func TestHushSaysWhoHasConfirmed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(cable.Close)
+	f.near = func(int) []string { return nil } // the broker is the only way
 	hall := f.raise("hall", "Ada", boxOptions{config: func(c *config.Config) { c.Room.Broker = cable.URL() }})
 	bed := f.raise("bed", "Ben", boxOptions{})
 	f.meet()
@@ -51,4 +52,37 @@ func TestHushSaysWhoHasConfirmed(t *testing.T) {
 	if h := bed.hush(); len(h.Unreached)+len(h.Unconfirmed) > 0 {
 		t.Errorf("a device that said goodbye is asked for: %+v", h)
 	}
+}
+
+// While TCP stands still and when the broker is given up, a press goes by the second way: the other device is silent, and says so.
+func TestAPressGoesByASecondWay(t *testing.T) {
+	f := newFlat(t)
+	cable, err := mqtttest.NewProxy(f.url[len("mqtt://"):])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cable.Close)
+	hall := f.raise("hall", "Ada", boxOptions{config: func(c *config.Config) { c.Room.Broker = cable.URL() }})
+	bed := f.raise("bed", "Ben", boxOptions{})
+	f.meet()
+	cable.Freeze()
+	for _, when := range []string{"frozen", "alone"} {
+		before := bed.speaker.Silenced()
+		if h := hall.hush(); fmt.Sprint(h.Silent) != "[bed]" || bed.speaker.Silenced() == before {
+			t.Errorf("%s: %+v", when, h)
+		}
+		before = hall.speaker.Silenced()
+		if h := bed.hush(); fmt.Sprint(h.Silent) != "[hall]" || hall.speaker.Silenced() == before {
+			t.Errorf("%s, from the other side: %+v", when, h)
+		}
+		hall.until("alone", func() bool { return len(hall.room.Room.Members()) == 1 })
+		bed.until("alone", func() bool { return len(bed.room.Room.Members()) == 1 })
+	}
+	hall.calmAlone()
+}
+
+// calmAlone: nobody's press by the second way keeps the floor from who is alone.
+func (x *inFlat) calmAlone() {
+	x.t.Helper()
+	x.until("a free floor", func() bool { return !x.room.Room.Taken() })
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -44,12 +45,13 @@ type Config struct {
 	OnPacket  func(from round.DeviceID, p round.Packet)
 	OnNote    func(from round.DeviceID, n Note) // nil: notes are not even asked for
 	OnLink    func(up bool)
-	OnTaken   func(round.Epoch) // the broker has acknowledged a press; from a goroutine of its own
-	OnTrouble func(err error)   // once for each change; nil: over
-	OnRefused func(r Refusal)   // everything that was read and not delivered
-	OnFlood   func(f Flood)     // who says more than Bounds; at the beginning, now and then while it lasts, and when it is over
-	Ledgers   bool              // hear other devices' ledgers, too (round.Seen): no device needs them, and they are half of what is said
-	Bounds    Bounds            // of one member; the defaults where zero
+	Near      func(port int) []string // host:port at which members in the house reach a port of this device; nil: presses go by the broker alone
+	OnTaken   func(round.Epoch)       // the broker has acknowledged a press; from a goroutine of its own
+	OnTrouble func(err error)         // once for each change; nil: over
+	OnRefused func(r Refusal)         // everything that was read and not delivered
+	OnFlood   func(f Flood)           // who says more than Bounds; at the beginning, now and then while it lasts, and when it is over
+	Ledgers   bool                    // hear other devices' ledgers, too (round.Seen): no device needs them, and they are half of what is said
+	Bounds    Bounds                  // of one member; the defaults where zero
 	Log       *slog.Logger
 
 	KeepAlive      time.Duration // 2 s: a broker notices a silent device within 1.5 of it
@@ -72,6 +74,7 @@ type Client struct {
 	reading chan struct{} // 1: somebody reads what is none of the room's
 	in      chan arrival  // ends of links, failed attempts and calls
 	lanes   *lanes        // what arrived
+	near    near          // the second way of presses
 
 	mu       sync.Mutex
 	link     *link     // that is up; nil: Send drops
@@ -102,6 +105,7 @@ const (
 // arrival is an envelope, or with down set the end of its link, or with trouble set a failed attempt, or a call.
 type arrival struct {
 	link    *link
+	near    bool // it came by the second way, which outlasts the link
 	topic   string
 	payload []byte
 	down    chan struct{}
@@ -139,6 +143,7 @@ func NewClient(cfg Config) (*Client, error) {
 	c := &Client{
 		cfg: cfg, targets: targets, start: time.Now(), known: directory{}, asked: -time.Hour, own: map[string]bool{}, settled: time.NewTimer(time.Hour),
 		reading: make(chan struct{}, 1), nudged: make(chan struct{}, 1), in: make(chan arrival, maxCalls), lanes: newLanes(cfg.Bounds), askers: askers{},
+		near: near{out: make(chan outward, maxPresses), at: map[round.DeviceID][]netip.AddrPort{}},
 	}
 	c.stats = newCounters(cfg.Log, c.now)
 	if c.whisper, err = cfg.Identity.whisperKey(); err != nil {
@@ -189,8 +194,9 @@ func (c *Client) Send(p round.Packet) {
 		c.lastBeat = &b
 	}
 	c.mu.Unlock()
+	c.sendNear(p)
 	if l == nil {
-		if b, ok := p.(round.Beat); !ok || !b.Left || !said {
+		if b, ok := p.(round.Beat); !ok || !(b.Left && said) && !b.Confirms {
 			c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
 		}
 		return
@@ -251,6 +257,7 @@ func (c *Client) Run(ctx context.Context) error {
 	stop := make(chan struct{})
 	var reader, writers sync.WaitGroup
 	reader.Go(func() { c.read(stop) })
+	c.openNear(ctx, &writers)
 	r := retry{wait: c.cfg.RetryMin}
 	for ctx.Err() == nil {
 		c.attempt(ctx, &r, &writers)

@@ -141,6 +141,7 @@ type presence struct {
 type beat struct {
 	round.Beat
 	Cards *[]round.Card `json:"cards,omitempty"`
+	Near  []string      `json:"near,omitempty"`       // host:port, with the cards: where it hears presses in the house
 	Key   string        `json:"whisperKey,omitempty"` // X25519, with the cards: for whoever has something private for a companion there
 }
 
@@ -186,7 +187,7 @@ func marshal(p round.Packet, x extra) ([]byte, error) {
 		p.Messages = []round.Message{} // whoever believes a teller's word (version 1) learns nothing
 		v = provedHistory{p, x.envelopes}
 	case round.Beat:
-		b := &beat{Beat: p, Key: x.key}
+		b := &beat{Beat: p, Key: x.key, Near: x.near}
 		if p.Cards != nil {
 			b.Cards = &p.Cards
 		}
@@ -225,7 +226,7 @@ func unpackPresence(e *Envelope, params []byte) *Refusal {
 				b.Cards = []round.Card{}
 			}
 		}
-		e.Packet = b
+		e.Packet, e.near = b, in.Beat.Near
 		if key, err := b64.DecodeString(in.Beat.Key); err == nil && len(key) == whisperKeyLen {
 			e.key = key
 		}

@@ -53,7 +53,7 @@ func (c *Client) handle(a arrival) {
 
 // hear looks at an envelope.
 func (c *Client) hear(a arrival) {
-	if a.link.over {
+	if a.link.over && !a.near {
 		return
 	}
 	letter, r := look(c.cfg.Room, a.topic, a.payload)
@@ -118,7 +118,7 @@ func (c *Client) hear(a arrival) {
 	if reason != "" {
 		c.notNew(reason, e.From, e.Method)
 	}
-	if len(deliver) > 0 {
+	if len(deliver) > 0 && !a.near {
 		c.setUp(l) // somebody has heard us
 	}
 	for _, e := range deliver {
@@ -158,6 +158,9 @@ func (c *Client) deliver(l *link, e *Envelope) {
 	r := c.known.lives(e.From, e.Packet)
 	if r == nil {
 		c.known.learn(e.From, e.Packet, e.key)
+		if b, ok := e.Packet.(round.Beat); ok && b.Cards != nil {
+			c.meetNear(e.From, e.near)
+		}
 	}
 	ask := r != nil && r.Reason == ReasonCards && c.lastBeat != nil && c.now()-c.asked >= time.Second && c.askers.unknown(c.now(), e.From)
 	var beat round.Beat
@@ -209,6 +212,7 @@ func (c *Client) setUp(l *link) {
 	c.mu.Lock()
 	c.link = l
 	c.mu.Unlock()
+	c.near.remember(l)
 	close(l.up)
 	if c.cfg.OnReached != nil && l.reached() != "" {
 		c.cfg.OnReached(l.reached())

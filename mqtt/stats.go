@@ -16,6 +16,7 @@ const (
 	eventTrouble = "mqtt.trouble" // why it cannot, once for each change
 	eventRefused = "mqtt.refused" // something was not delivered; at most one line a second for each reason
 	eventDropped = "mqtt.dropped" // something was not sent; at most one line a second for each reason
+	eventNear    = "mqtt.near"    // presses go by the broker alone: there is no socket for datagrams
 	eventFlood   = "mqtt.flood"   // a member says too much (Flood)
 )
 

@@ -121,6 +121,7 @@ func private(room string, from round.DeviceID, p round.Packet) (s sealing, text 
 // extra is what goes along with a packet and is no part of it for the machine.
 type extra struct {
 	sealed    string   // what is private
+	near      []string // of a beat with cards: where this device hears presses in the house
 	key       string   // of a beat with cards: what is private is to be sealed for it
 	envelopes []string // of a history: those of others, as they were signed
 }
@@ -130,6 +131,7 @@ func (c *Client) extras(p round.Packet) (x extra, err error) {
 	switch p := p.(type) {
 	case round.Beat:
 		if p.Cards != nil {
+			x.near = c.nearHere()
 			x.key = b64.EncodeToString(c.whisper.PublicKey().Bytes())
 		}
 		return x, nil

@@ -40,6 +40,7 @@ type Envelope struct {
 	raw       []byte     // as it came; nil: not needed
 	sealed    string     // what of it is private
 	key       []byte     // of a beat: for what is private
+	near      []string   // of a beat with cards: where its device hears presses in the house
 	envelopes []string   // of a history
 }
 

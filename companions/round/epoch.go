@@ -147,6 +147,6 @@ func (s *answers) nextEpoch(why string, ask bool) {
 	s.m.after = s.m.asThere(s.m.epoch)
 	s.starve(s.m.cfg.Self)
 	s.adopt(Epoch{min(n, maxEpoch), s.m.cfg.Self}, why, false)
-	s.send(Press{s.m.epoch, s.m.after, ask})
+	s.do(Send{Press{s.m.epoch, s.m.after, ask}}) // also without the broker: there may be a second way
 	s.record(Place{Epoch: s.m.epoch}, Entry{Kind: EntryPress, By: s.m.cfg.Self, Why: why})
 }

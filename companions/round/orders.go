@@ -84,16 +84,20 @@ func (s *orders) failed(place Place, c CompanionID, why string) {
 	}
 }
 
+func (m *Machine) beat(ask bool) Beat {
+	return Beat{
+		Name: m.cfg.Name, Version: Version, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
+		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask, Silenced: m.silenced,
+	}
+}
+
 // beat says that this device is here.
 func (s *orders) beat(cards, ask bool) {
 	m := &s.m
 	if !m.up {
 		return
 	}
-	b := Beat{
-		Name: m.cfg.Name, Version: Version, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
-		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask, Silenced: m.silenced,
-	}
+	b := m.beat(ask)
 	if m.joining > 0 {
 		b.Digest, cards = "", false
 	}

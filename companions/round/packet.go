@@ -74,7 +74,8 @@ type (
 		Ask     bool    `json:"ask,omitempty"`   // others are to send their cards
 		Left    bool    `json:"left,omitempty"`  // it goes
 
-		Silenced Epoch `json:"silenced,omitzero"` // the latest press elsewhere that silenced the sender, as that device numbers it
+		Silenced Epoch `json:"silenced,omitzero"`  // the latest press elsewhere that silenced the sender, as that device numbers it
+		Confirms bool  `json:"confirms,omitempty"` // it is sent for Silenced, which had asked
 	}
 	// Gone is the broker's word (last will) that a device is gone.
 	Gone struct{}

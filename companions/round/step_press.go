@@ -19,7 +19,9 @@ func (s *step) confirm(from DeviceID, p Press) {
 		s.m.silenced = p.Epoch
 	}
 	if p.Ask && s.m.silenced == p.Epoch && s.m.counted(from) {
-		s.beat(false, false)
+		b := s.m.beat(false)
+		b.Confirms = true
+		s.do(Send{b}) // also without the broker: there may be a second way
 	}
 }
 
@@ -60,7 +62,9 @@ func (s *step) pressHeard(from DeviceID, p Press) {
 	if p.Epoch.N < m.epoch.N {
 		s.beat(false, false) // it does not know what counts here
 	}
-	s.m.hold(holder{from, here, "", m.now, m.now + m.cfg.Hold})
+	if s.m.up { // by the second way its end would not come
+		s.m.hold(holder{from, here, "", m.now, m.now + m.cfg.Hold})
+	}
 }
 
 // epochHere tells that an epoch can be one of that device.

@@ -53,7 +53,7 @@ func (l *Link) Connect(h Hearer) (*mqtt.Client, error) {
 				l.members.HandleNote(from, n)
 			}
 		},
-		OnTaken: h.PressTaken,
+		OnTaken: h.PressTaken, Near: l.Reachable,
 		OnLink: func(up bool) {
 			l.tellListed()
 			h.LinkChanged(up)

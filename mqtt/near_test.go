@@ -1,0 +1,66 @@
+package mqtt
+
+import (
+	"testing"
+
+	"conch/companions/round"
+)
+
+// By the second way only a member's press or confirmation is heard, of a session that has shown that it lives, and once.
+func TestADatagramIsAMembersOwn(t *testing.T) {
+	id := func() Identity {
+		x, err := NewIdentity()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	self, member, stranger := id(), id(), id()
+	c, err := NewClient(Config{URL: "mqtt://localhost", Room: "home", Identity: self, OnPacket: func(round.DeviceID, round.Packet) {},
+		Member: func(d round.DeviceID) bool { return d != stranger.ID() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, live := &link{guard: newGuard(self.ID(), newSession(), 0)}, newSession()
+	c.near.remember(l)
+	l.guard.peers[member.ID()] = &peer{live: &session{id: live}}
+	l.guard.peers[stranger.ID()] = &peer{live: &session{id: live}}
+	press := func(d round.DeviceID) round.Press { return round.Press{Epoch: round.Epoch{N: 1, Device: d}} }
+	said := func(by Identity, session string, seq uint64, p round.Packet) []byte {
+		topic, b, err := Encode("home", by, session, seq, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]byte(topic+"\n"), b...)
+	}
+	good := said(member, live, 5, press(member.ID()))
+	forged := append([]byte{}, good...)
+	forged[len(forged)-5] ^= 1
+	for what, b := range map[string][]byte{
+		"nothing": nil, "no topic": []byte("x"), "no envelope": []byte("conch/v1/home/floor/" + string(member.ID()) + "\n{}"), "forged": forged,
+		"a stranger": said(stranger, live, 5, press(stranger.ID())), "a session that nobody knows": said(member, newSession(), 5, press(member.ID())),
+		"a goodbye":         said(member, live, 6, round.Beat{Name: "hall", Left: true, Confirms: true}),
+		"its cards":         said(member, live, 6, round.Beat{Name: "hall", Cards: []round.Card{}, Confirms: true}),
+		"a mere beat":       said(member, live, 6, round.Beat{Name: "hall"}),
+		"a control":         said(member, live, 6, round.Control{Mute: new(bool)}),
+		"this device's own": said(self, live, 6, press(self.ID())),
+	} {
+		if _, ok := c.openNearly(b); ok {
+			t.Errorf("%s is heard", what)
+		}
+	}
+	if _, ok := c.openNearly(good); !ok {
+		t.Error("a member's press is not heard")
+	}
+	if _, ok := c.openNearly(said(member, live, 6, round.Beat{Name: "hall", Confirms: true})); !ok {
+		t.Error("a member's confirmation is not heard")
+	}
+	l.guard.peers[member.ID()].live.window.take(5)
+	if _, ok := c.openNearly(good); ok {
+		t.Error("a recording is heard")
+	}
+	c.meetNear(member.ID(), []string{"8.8.8.8:53", "kitchen.local:80", "10.0.0.7:0", "10.0.0.8:4000"})
+	if at := c.near.at[member.ID()]; len(at) != 1 || at[0].String() != "10.0.0.8:4000" {
+		t.Errorf("datagrams go to %v; want the house's own addresses alone", at)
+	}
+}
