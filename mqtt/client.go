@@ -45,7 +45,8 @@ type Config struct {
 	OnPacket  func(from round.DeviceID, p round.Packet)
 	OnNote    func(from round.DeviceID, n Note) // nil: notes are not even asked for
 	OnLink    func(up bool)
-	Near      func(port int) []string // host:port at which members in the house reach a port of this device; nil: presses go by the broker alone
+	Near      func(port int) []string // host:port at which members in the house reach a port of this device; none: presses go by the broker alone
+	Listen    string                  // address of that port; empty: all
 	OnTaken   func(round.Epoch)       // the broker has acknowledged a press; from a goroutine of its own
 	OnTrouble func(err error)         // once for each change; nil: over
 	OnRefused func(r Refusal)         // everything that was read and not delivered
@@ -196,7 +197,8 @@ func (c *Client) Send(p round.Packet) {
 	c.mu.Unlock()
 	c.sendNear(p)
 	if l == nil {
-		if b, ok := p.(round.Beat); !ok || !(b.Left && said) && !b.Confirms {
+		b, beat := p.(round.Beat)
+		if _, press := p.(round.Press); !press && !(beat && (b.Left && said || b.Confirms)) { // these have a second way
 			c.stats.unsent(unsentOffline, 1, fmt.Sprintf("%T", p))
 		}
 		return

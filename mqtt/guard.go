@@ -19,9 +19,11 @@ const (
 	helloGap      = 10 * time.Millisecond // between two hellos; what becomes due meanwhile goes into one
 	proveAgain    = time.Second           // a device that has not answered is asked again
 	heldFor       = 5 * time.Second
-	helloSpare    = 6               // hellos that one device can ask for at once
-	helloEvery    = 2 * time.Second // and then one in this time: what else it asks for waits, and nobody else does
-	willSeq       = 1               // the number of the last will of a session
+	paceFor       = 30 * time.Second // then the next beat says again how old a session is
+	clocksApart   = 5000             // two clocks differ by one second in so many, at most
+	helloSpare    = 6                // hellos that one device can ask for at once
+	helloEvery    = 2 * time.Second  // and then one in this time: what else it asks for waits, and nobody else does
+	willSeq       = 1                // the number of the last will of a session
 )
 
 // guard tells what is said now from what was recorded (doc.go, "Recordings"). It is a plain value with the time given by
@@ -76,6 +78,7 @@ type session struct {
 	window window
 	gone   bool          // its last will has been delivered
 	since  time.Duration // when it was first heard of; when live: believed
+	pace   pace
 
 	held  []*Envelope // while it is a candidate
 	bytes int
@@ -110,6 +113,34 @@ func (g *guard) stale(from round.DeviceID, session string, seq uint64) Reason {
 		return ""
 	}
 	return p.live.window.look(seq)
+}
+
+// pace is how the age of a session stands to the receiver's clock: nothing that was made at age a has come before a+off.
+type pace struct {
+	off, at time.Duration
+	known   bool
+}
+
+// learn takes what came from a session that is believed. The second way, which anybody may feed late, only makes off smaller.
+func (g *guard) learn(now time.Duration, e *Envelope, near bool) {
+	p := g.peers[e.From]
+	if p == nil || p.live == nil || p.live.id != e.Session || e.age <= 0 || e.age > maxMS*365 {
+		return
+	}
+	was, off := p.live.pace, now-time.Duration(e.age)*time.Millisecond
+	if was.known && off < was.off || !near && (!was.known || now-was.at > paceFor) {
+		p.live.pace = pace{off, now, true}
+	}
+}
+
+// late says that an envelope of a session that is believed was made more than most ago, by what has come of it quickest.
+func (g *guard) late(now time.Duration, e *Envelope, most time.Duration) bool {
+	p := g.peers[e.From]
+	if p == nil || p.live == nil || !p.live.pace.known || e.age <= 0 || e.age > maxMS*365 {
+		return true
+	}
+	was := p.live.pace
+	return now-time.Duration(e.age)*time.Millisecond-was.off > most+(now-was.at)/clocksApart
 }
 
 // believes says whether a session has shown that it lives.

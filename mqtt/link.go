@@ -83,6 +83,9 @@ func (c *Client) connect(ctx context.Context, t target, writers *sync.WaitGroup)
 	return l.heard, err
 }
 
+// age is how long the session has lasted, in milliseconds.
+func (l *link) age(now time.Duration) int64 { return (now - l.guard.born).Milliseconds() + 1 }
+
 // reached is the address that the link leads to; "" where the URL says it.
 func (l *link) reached() string {
 	l.mu.Lock()
@@ -277,6 +280,7 @@ func (c *Client) publish(l *link, p round.Packet) paho.Token {
 		c.stats.unsent(unsentInvalid, 1, err.Error())
 		return nil
 	}
+	x.age = l.age(c.now())
 	m, params, err := pack(c.cfg.Identity.id, p, x)
 	if err != nil {
 		c.stats.unsent(unsentInvalid, 1, err.Error())

@@ -14,17 +14,20 @@ import (
 
 // A press goes by a second way too: as datagrams to the addresses in the house that members name in their signed beats. On a bad line TCP holds
 // what follows a lost packet for seconds. A datagram is an envelope behind its topic: who may say it, and that it is new, is checked as ever,
-// against the sessions that have shown that they live. It comes from a member whose session is known, or costs no signature.
+// against the sessions that have shown that they live, and so is that it was made lately. Of a session that is not known it costs no signature.
 const (
 	maxNear     = 1400 // bytes of a datagram
 	maxNearAt   = 4    // addresses of a member
 	nearLinks   = 3    // sessions whose members are remembered when their link is lost
 	nearSources = 64   // addresses that have an allowance of their own; the rest share one
+
+	nearLate = 5 * time.Second // a datagram that was made before is a recording
 )
 
 var (
 	nearAgain  = []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond}
-	nearSource = Rate{40, 80} // datagrams of one address that are looked at
+	nearSource = Rate{40, 80}   // datagrams of one address that are looked at
+	nearSigned = Rate{200, 400} // of all, whose signatures are: an address is easily forged
 )
 
 // near is the second way. Its goroutines end with Run.
@@ -45,14 +48,15 @@ type outward struct {
 
 // openNear listens where Config.Near is set. Without a socket presses go by the broker alone.
 func (c *Client) openNear(ctx context.Context, parts *sync.WaitGroup) {
-	if c.cfg.Near == nil {
+	if c.cfg.Near == nil || len(c.cfg.Near(1)) == 0 {
 		return
 	}
-	conn, err := net.ListenUDP("udp", nil)
+	pc, err := net.ListenPacket("udp", net.JoinHostPort(c.cfg.Listen, "0"))
 	if err != nil {
 		c.cfg.Log.Warn(eventNear, "err", err)
 		return
 	}
+	conn := pc.(*net.UDPConn) //nolint:forcetypeassert // it is a UDP socket
 	c.near.mu.Lock()
 	c.near.conn = conn
 	c.near.mu.Unlock()
@@ -69,18 +73,27 @@ func (c *Client) nearHere() []string {
 	if conn == nil {
 		return nil
 	}
-	all := c.cfg.Near(conn.LocalAddr().(*net.UDPAddr).Port) //nolint:forcetypeassert // it is a UDP socket
-	return all[:min(len(all), maxNearAt)]
+	var all []string
+	for _, a := range inHouse(c.cfg.Near(conn.LocalAddr().(*net.UDPAddr).Port)) { //nolint:forcetypeassert // it is a UDP socket
+		all = append(all, a.String())
+	}
+	return all
 }
 
-// meetNear takes down where a member is. What is not an address of a house is none.
-func (c *Client) meetNear(from round.DeviceID, said []string) {
-	var all []netip.AddrPort
-	for _, s := range said[:min(len(said), maxNearAt)] {
-		if a, err := netip.ParseAddrPort(s); err == nil && a.Port() > 0 && (a.Addr().IsPrivate() || a.Addr().IsLoopback()) {
+// inHouse are the first private addresses: of IPv4, and unique local ones of IPv6.
+func inHouse(said []string) (all []netip.AddrPort) {
+	for _, s := range said[:min(len(said), 4*maxNearAt)] {
+		a, err := netip.ParseAddrPort(s)
+		if err == nil && a.Port() > 0 && (a.Addr().IsPrivate() || a.Addr().IsLoopback()) && len(all) < maxNearAt {
 			all = append(all, a)
 		}
 	}
+	return all
+}
+
+// meetNear takes down where a member is.
+func (c *Client) meetNear(from round.DeviceID, said []string) {
+	all := inHouse(said)
 	c.near.mu.Lock()
 	defer c.near.mu.Unlock()
 	if _, known := c.near.at[from]; known || len(c.near.at) < maxPeers {
@@ -130,12 +143,12 @@ func (c *Client) sendNear(p round.Packet) {
 	if len(to) == 0 {
 		return
 	}
-	m, params, err := pack(c.cfg.Identity.id, p, extra{})
-	if err != nil {
-		return // what goes by the broker counts it
-	}
 	o := outward{to: to}
 	for _, l := range c.near.known() {
+		m, params, err := pack(c.cfg.Identity.id, p, extra{age: l.age(c.now())})
+		if err != nil {
+			return // what goes by the broker counts it
+		}
 		l.mu.Lock()
 		seq := l.guard.seq()
 		l.mu.Unlock()
@@ -203,6 +216,7 @@ func (c *Client) sayNear(ctx context.Context, conn *net.UDPConn) {
 // hearNear hands on what members say by the second way.
 func (c *Client) hearNear(conn *net.UDPConn) {
 	sources := map[netip.Addr]*allowance{}
+	var signed allowance
 	buf := make([]byte, maxNear+1)
 	for {
 		n, from, err := conn.ReadFromUDPAddrPort(buf)
@@ -230,7 +244,8 @@ func (c *Client) hearNear(conn *net.UDPConn) {
 		if n > maxNear || !a.take(c.now(), nearSource, 1) {
 			continue
 		}
-		if in, ok := c.openNearly(bytes.Clone(buf[:n])); ok {
+		may := func() bool { return signed.take(c.now(), nearSigned, 1) }
+		if in, ok := c.openNearly(bytes.Clone(buf[:n]), may); ok && c.lanes.admit(c.now(), in.from, true, n) {
 			c.lanes.push(c.now(), in.from, true, in.arrival)
 		}
 	}
@@ -243,7 +258,7 @@ type nearly struct {
 }
 
 // openNearly looks at a datagram; only one of a session that is believed is worth a signature.
-func (c *Client) openNearly(b []byte) (nearly, bool) {
+func (c *Client) openNearly(b []byte, may func() bool) (nearly, bool) {
 	topic, payload, ok := bytes.Cut(b, []byte("\n"))
 	if !ok {
 		return nearly{}, false
@@ -259,8 +274,18 @@ func (c *Client) openNearly(b []byte) (nearly, bool) {
 		if !ok {
 			continue
 		}
+		if !may() {
+			return nearly{}, false
+		}
 		e, r := letter.open(c.cfg.Room)
 		if r != nil {
+			return nearly{}, false
+		}
+		l.mu.Lock()
+		late := l.guard.late(c.now(), &e, nearLate)
+		l.mu.Unlock()
+		if late {
+			c.stats.refused(&Refusal{Reason: ReasonOld, From: e.From, Method: e.Method, Detail: "a datagram of some time ago"})
 			return nearly{}, false
 		}
 		switch p := e.Packet.(type) {

@@ -44,7 +44,7 @@ var methods = [...]method{
 	{methodHistory, KindMessages, 1, maxHistory, unpackHistory, []round.Packet{round.History{}}},
 	carries[round.Control](methodControl, KindMessages, 1, MaxEnvelope),
 	{methodState, KindStates, 1, MaxEnvelope, unpackVotes, []round.Packet{round.Votes{}}},
-	carries[round.Press](methodPress, KindFloor, 1, MaxEnvelope), // and at once under 0
+	{methodPress, KindFloor, 1, MaxEnvelope, unpackPress, []round.Packet{round.Press{}}}, // and at once under 0
 	carries[round.PressOver](methodOpen, KindFloor, 1, MaxEnvelope),
 	{methodClaim, KindFloor, 1, MaxEnvelope, unpackClaim, []round.Packet{round.Claim{}}},
 	carries[round.Withdraw](methodWithdraw, KindFloor, 1, MaxEnvelope),
@@ -141,6 +141,7 @@ type presence struct {
 type beat struct {
 	round.Beat
 	Cards *[]round.Card `json:"cards,omitempty"`
+	Age   int64         `json:"ageMs,omitempty"`      // of the session
 	Near  []string      `json:"near,omitempty"`       // host:port, with the cards: where it hears presses in the house
 	Key   string        `json:"whisperKey,omitempty"` // X25519, with the cards: for whoever has something private for a companion there
 }
@@ -159,7 +160,7 @@ func inTheClear(p round.Packet) round.Packet {
 	return p
 }
 
-// The packets with something sealed, and a history with what proves it.
+// The packets with something sealed, a press with its age, and a history with what proves it.
 type (
 	sealedMessage struct {
 		round.Message
@@ -168,6 +169,10 @@ type (
 	sealedRelease struct {
 		round.Release
 		Sealed string `json:"sealed,omitempty"`
+	}
+	agedPress struct {
+		round.Press
+		Age int64 `json:"ageMs,omitempty"` // of the session
 	}
 	provedHistory struct {
 		round.History
@@ -186,8 +191,10 @@ func marshal(p round.Packet, x extra) ([]byte, error) {
 	case round.History:
 		p.Messages = []round.Message{} // whoever believes a teller's word (version 1) learns nothing
 		v = provedHistory{p, x.envelopes}
+	case round.Press:
+		v = agedPress{p, x.age}
 	case round.Beat:
-		b := &beat{Beat: p, Key: x.key, Near: x.near}
+		b := &beat{Beat: p, Key: x.key, Age: x.age, Near: x.near}
 		if p.Cards != nil {
 			b.Cards = &p.Cards
 		}
@@ -226,7 +233,7 @@ func unpackPresence(e *Envelope, params []byte) *Refusal {
 				b.Cards = []round.Card{}
 			}
 		}
-		e.Packet, e.near = b, in.Beat.Near
+		e.Packet, e.near, e.age = b, in.Beat.Near, in.Beat.Age
 		if key, err := b64.DecodeString(in.Beat.Key); err == nil && len(key) == whisperKeyLen {
 			e.key = key
 		}
@@ -237,6 +244,15 @@ func unpackPresence(e *Envelope, params []byte) *Refusal {
 	default:
 		return refuse(ReasonFields, "neither beat nor gone nor historyAsk")
 	}
+	return check(e.Packet, e.From)
+}
+
+func unpackPress(e *Envelope, params []byte) *Refusal {
+	var in agedPress
+	if r := decode(params, &in); r != nil {
+		return r
+	}
+	e.Packet, e.age = in.Press, in.Age
 	return check(e.Packet, e.From)
 }
 

@@ -105,6 +105,9 @@ func (c *Client) hear(a arrival) {
 	}
 	l.mu.Lock()
 	deliver, reason := l.guard.admit(c.now(), &e)
+	for _, e := range deliver {
+		l.guard.learn(c.now(), e, a.near)
+	}
 	void, lost := l.guard.void, l.guard.lost
 	l.guard.void, l.guard.lost = 0, 0
 	due := l.guard.due

@@ -123,6 +123,7 @@ type extra struct {
 	sealed    string   // what is private
 	near      []string // of a beat with cards: where this device hears presses in the house
 	key       string   // of a beat with cards: what is private is to be sealed for it
+	age       int64    // of a beat and a press: milliseconds of the session
 	envelopes []string // of a history: those of others, as they were signed
 }
 

@@ -41,6 +41,7 @@ type Envelope struct {
 	sealed    string     // what of it is private
 	key       []byte     // of a beat: for what is private
 	near      []string   // of a beat with cards: where its device hears presses in the house
+	age       int64      // of a beat and a press: milliseconds of its session when it was made; 0: unknown
 	envelopes []string   // of a history
 }
 

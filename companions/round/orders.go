@@ -85,10 +85,14 @@ func (s *orders) failed(place Place, c CompanionID, why string) {
 }
 
 func (m *Machine) beat(ask bool) Beat {
-	return Beat{
+	b := Beat{
 		Name: m.cfg.Name, Version: Version, Digest: m.digest, Budget: int(m.cfg.VoteBudget / time.Millisecond),
 		Epoch: m.epoch, Turns: m.turns, Room: m.setting, Ask: ask, Silenced: m.silenced,
 	}
+	if m.joining > 0 {
+		b.Digest = ""
+	}
+	return b
 }
 
 // beat says that this device is here.
@@ -98,10 +102,7 @@ func (s *orders) beat(cards, ask bool) {
 		return
 	}
 	b := m.beat(ask)
-	if m.joining > 0 {
-		b.Digest, cards = "", false
-	}
-	if cards {
+	if cards && m.joining <= 0 {
 		b.Cards, b.Page = append([]Card{}, m.cards...), PageOf(m.cfg.Page)
 		m.cardsAt, m.cardsDue = m.now, false
 	}

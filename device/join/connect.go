@@ -53,7 +53,7 @@ func (l *Link) Connect(h Hearer) (*mqtt.Client, error) {
 				l.members.HandleNote(from, n)
 			}
 		},
-		OnTaken: h.PressTaken, Near: l.Reachable,
+		OnTaken: h.PressTaken, Near: l.Reachable, Listen: l.o.Listen,
 		OnLink: func(up bool) {
 			l.tellListed()
 			h.LinkChanged(up)
