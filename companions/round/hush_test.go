@@ -101,3 +101,29 @@ func TestAPressWithoutTheFloor(t *testing.T) {
 		}
 	}
 }
+
+// A beat that overtakes both copies of a press silences as the press would have, where no round is under way as well: a book, or a radio. The
+// press then changes nothing more.
+func TestABeatThatOvertakesAPressSilences(t *testing.T) {
+	beat := beatOf("den", "eve")
+	m := New(tableConfig())
+	m, _ = Step(m, LinkChanged{Up: true})
+	m, _ = Step(m, from("d", beat))
+	beat.Epoch = Epoch{m.epoch.N + 1, "d"}
+	hushes := func(p Packet) (n int) {
+		var out []Effect
+		m, out = Step(m, from("d", p))
+		for _, e := range out {
+			if _, ok := e.(Hush); ok {
+				n++
+			}
+		}
+		return n
+	}
+	if n := hushes(beat); n != 1 || m.silenced != beat.Epoch {
+		t.Errorf("the beat hushes %d times, and %v is confirmed", n, m.silenced)
+	}
+	if n := hushes(Press{Epoch: beat.Epoch}) + hushes(beat); n != 0 {
+		t.Errorf("what comes behind it hushes %d times", n)
+	}
+}

@@ -48,12 +48,9 @@ func (s *company) epochTold(from DeviceID, e Epoch) {
 	case !s.m.near(e):
 		s.climb(x, e)
 	case e.Device == from && s.m.meet(from, e) && s.heeds(from):
-		underWay := m.rd.open && !m.rd.over || m.floor.state != floorFree
 		s.starve(from)
-		s.adopt(e, "a person pressed elsewhere (told by "+s.m.nameOf(from)+")", underWay)
-		if underWay {
-			s.m.silenced = e
-		}
+		s.adopt(e, "a person pressed elsewhere (told by "+s.m.nameOf(from)+")", true) // no round need be under way: a book sounds without one
+		s.m.silenced = e
 	case !s.m.busy():
 		s.adopt(e, "", false)
 	}
