@@ -45,6 +45,12 @@ func TestMembersAreSlowedAndThenPutOut(t *testing.T) {
 		{"as many as may be, all the time", 50, time.Minute, 1, false, false},
 		{"a burst and half as much again", 600, time.Second, 50, true, false},
 		{"a few more than may be, all the time", 60, 2 * time.Minute, 1, true, true},
+		// a press and its end are three packets, and a device in a lively room sends fifteen a second
+		{"10 presses a second, all the time", 10*3 + 15, 2 * time.Minute, 3, false, false},
+		{"20 presses a second for 15 s", 20*3 + 15, 15 * time.Second, 3, false, false},
+		{"20 presses a second, all the time", 20*3 + 15, 2 * time.Minute, 3, true, true},
+		{"40 presses a second for 4 s", 40*3 + 15, 4 * time.Second, 3, false, false},
+		{"40 presses a second, all the time", 40*3 + 15, 2 * time.Minute, 3, true, true},
 		{"as fast as it can", 1 << 20, 10 * time.Second, 100, true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
