@@ -20,6 +20,7 @@ import (
 	"conch/audio/twin"
 	clips "conch/audio/words"
 	"conch/companions/voice/rehearsal"
+	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
@@ -78,6 +79,7 @@ type boxOptions struct {
 	mind    rehearsal.Brain             // nil: an echo
 	hears   rehearsal.Recognizer        // nil: one of the box's own
 	tools   skill                       // besides those that are bundled; see tools_test.go
+	toolbox coordinator.Tools           // instead of all tools
 	pace    float64                     // the server's: speech comes at so many times real time; 0: its own
 }
 
@@ -135,7 +137,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if o.room != nil {
 		opts.Room, b.inRoom = *o.room, true
 	}
-	if o.tools != nil {
+	if opts.Tools = o.toolbox; o.tools != nil {
 		opts.Tools = handsOf(t, opts.Log, o.tools, func(id turn.ID, output string) { b.room.Waiters.ToolDone(id, output) })
 	}
 	d, err := New(cfg, opts)
