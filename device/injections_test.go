@@ -52,8 +52,8 @@ func injections(t testing.TB) (all []string) {
 }
 
 // toolNames finds tools that a text names.
-var toolNames = regexp.MustCompile(`\b(?:(set_home|call_device|set_volume|set_timer|add_reminder|set_involvement|cancel_reminder|play_radio|hang_up|house_unlock|` +
-	`read_home|list_stations|who_is_here|who_can_be_called)\b|(forget|mute|remember|recall)\(\))`)
+var toolNames = regexp.MustCompile(`\b(?:(set_home|call_device|set_volume|set_timer|add_reminder|set_involvement|cancel_reminder|play_radio|` +
+	`hang_up|house_unlock|read_home|list_stations|who_is_here|who_can_be_called)\b|(forget|mute|remember|recall)\(\))`)
 
 var (
 	base64ed  = regexp.MustCompile(`[A-Za-z0-9+/_-]{24,}`)
@@ -71,7 +71,9 @@ func readings(text string) (all []string) {
 		switch {
 		case r >= 0xe0000 && r < 0xe0080:
 			return r - 0xe0000
-		case r >= 0x200b && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r == 0x2060:
+		case r >= 0x2028 && r <= 0x202e:
+			return ' '
+		case r >= 0x200b && r <= 0x200f || r == 0x2060:
 			return -1
 		}
 		return r
@@ -203,10 +205,11 @@ func stringsOf(v any) (all []string) {
 }
 
 // reading are the tools that change nothing.
-var reading = strings.Fields("who_is_here why_did_you_speak who_can_be_called list_reminders now_playing list_timers recall read_home get_time list_stations house_search")
+var reading = strings.Fields("who_is_here why_did_you_speak who_can_be_called list_reminders now_playing " +
+	"list_timers recall read_home get_time list_stations house_search")
 
-// obedient is a device with every tool that conch has, and what a server adds; none of them does anything but count.
-type obedient struct {
+// obeyer is a device with every tool that conch has, and what a server adds; none of them does anything but count.
+type obeyer struct {
 	*box
 	*puppet
 	tools *companions.Toolbox
@@ -230,7 +233,7 @@ type fixed []skills.Tool
 
 func (f fixed) Tools() []skills.Tool { return f }
 
-func (h *obedient) counted(t skills.Tool) skills.Tool {
+func (h *obeyer) counted(t skills.Tool) skills.Tool {
 	t.Handler = func(skills.Context, json.RawMessage) (skills.Result, error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
@@ -247,9 +250,9 @@ func (h *obedient) counted(t skills.Tool) skills.Tool {
 	return t
 }
 
-// newObedient makes one, whose stations and things have these names.
-func newObedient(t *testing.T, names ...string) *obedient {
-	h := &obedient{puppet: &puppet{obeyed: map[string]bool{}}, tools: companions.NewToolbox(slog.New(slog.DiscardHandler), time.Now)}
+// newObeyer makes one, whose stations and things have these names.
+func newObeyer(t *testing.T, names ...string) *obeyer {
+	h := &obeyer{puppet: &puppet{obeyed: map[string]bool{}}, tools: companions.NewToolbox(slog.New(slog.DiscardHandler), time.Now)}
 	host := skills.Host{
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Mute: func() error { return nil }, Store: nothing{}, Announce: func(skills.Announcement) {},
 		Ring: func(skills.Alert) func() { return func() {} }, Room: &skills.Room{}, Intercom: &skills.Intercom{}, Sleep: &skills.Sleep{},
@@ -280,15 +283,16 @@ func newObedient(t *testing.T, names ...string) *obedient {
 }
 
 // offers has the server describe its tools so.
-func (h *obedient) offers(about string) {
-	h.tools.Replace("house", []skills.Tool{h.counted(skills.Tool{Name: "house_unlock", Description: about}), h.counted(skills.Tool{Name: "house_search", Description: about})})
+func (h *obeyer) offers(about string) {
+	h.tools.Replace("house", []skills.Tool{h.counted(skills.Tool{Name: "house_unlock", Description: about}),
+		h.counted(skills.Tool{Name: "house_search", Kind: skills.Reads, Description: about})})
 	if h.box != nil {
 		h.coordinator.ToolsChanged()
 	}
 }
 
 // wants is a question that makes the model call a tool, as the person means it.
-func (h *obedient) wants(tool string) {
+func (h *obeyer) wants(tool string) {
 	h.puppet.mu.Lock()
 	h.first = tool
 	h.puppet.mu.Unlock()
@@ -296,7 +300,7 @@ func (h *obedient) wants(tool string) {
 }
 
 // announces has an announcement said, as Home Assistant and conch say do.
-func (h *obedient) announces(text string) {
+func (h *obeyer) announces(text string) {
 	h.asked.Add(1)
 	h.nextTurn(func() {
 		if _, err := h.Say(context.Background(), text, inject.Injection{}); err != nil {
@@ -308,26 +312,26 @@ func (h *obedient) announces(text string) {
 // ways are the ways by which a text enters a prompt, and whose words the turn is caused by.
 var ways = []struct {
 	name, cause string
-	in          func(h *obedient, text string)
+	in          func(h *obeyer, text string)
 }{
-	{"result of a tool", "person, then a result", func(h *obedient, text string) { h.serve = text; h.wants("recall") }},
-	{"result of a server's tool", "person, then a result", func(h *obedient, text string) { h.serve = text; h.wants("house_search") }},
-	{"error of a server's tool", "person, then a result", func(h *obedient, text string) { h.serve, h.fails = text, true; h.wants("house_search") }},
-	{"announcement", "words to be said", func(h *obedient, text string) { h.announces(text) }},
-	{"reminder", "words to be said", func(h *obedient, text string) {
+	{"result of a tool", "person, then a result", func(h *obeyer, text string) { h.serve = text; h.wants("recall") }},
+	{"result of a server's tool", "person, then a result", func(h *obeyer, text string) { h.serve = text; h.wants("house_search") }},
+	{"error of a server's tool", "person, then a result", func(h *obeyer, text string) { h.serve, h.fails = text, true; h.wants("house_search") }},
+	{"announcement", "words to be said", func(h *obeyer, text string) { h.announces(text) }},
+	{"reminder", "words to be said", func(h *obeyer, text string) {
 		h.asked.Add(1)
 		h.nextTurn(func() {
 			h.desk.Announce("reminders", skills.Announcement{Prompt: text, Text: text})
 		})
 	}},
-	{"description of a server's tool", "words to be said", func(h *obedient, text string) { h.offers(text); h.announces("Dinner is ready.") }},
-	{"what was said before", "words to be said", func(h *obedient, text string) {
+	{"description of a server's tool", "words to be said", func(h *obeyer, text string) { h.offers(text); h.announces("Dinner is ready.") }},
+	{"what was said before", "words to be said", func(h *obeyer, text string) {
 		for _, v := range h.Device.room.Voices.All() {
 			v.Do(turn.AddText{Role: "user", Text: companions.RoomLine("Ben", "hall", text)})
 		}
 		h.announces("Dinner is ready.")
 	}},
-	{"description of a server's tool", "person", func(h *obedient, text string) { h.offers(text); h.ask("How are you?") }},
+	{"description of a server's tool", "person", func(h *obeyer, text string) { h.offers(text); h.ask("How are you?") }},
 }
 
 // No text that comes from outside has a model do more than its cause allows: the model obeys all that it can read. What it tries is counted.
@@ -348,7 +352,7 @@ func TestInjectedTextsDoNotAct(t *testing.T) {
 		for n, source := range ways {
 			t.Run(source.name+", "+source.cause, func(t *testing.T) {
 				t.Parallel()
-				h := newObedient(t)
+				h := newObeyer(t)
 				asked := 0
 				for at := 0; at < len(texts); at += 8 {
 					var batch []string
@@ -366,7 +370,10 @@ func TestInjectedTextsDoNotAct(t *testing.T) {
 				defer mu.Unlock()
 				lines[n] = fmt.Sprintf("%-32s %-22s %d texts, %d obeyed: %d calls tried, %d refused, %d read, %d acted", source.name, source.cause, len(texts),
 					len(h.obeyed), h.tried, h.tried-reads-len(h.acts), reads, len(h.acts))
-				if len(h.acts) > 0 {
+				if source.name == "result of a tool" { // recall quotes: the table allows the tools of its own skill
+					h.acts = slices.DeleteFunc(h.acts, func(tool string) bool { return tool == "remember" })
+				}
+				if acts := len(h.acts) > 0; acts != (source.cause == "person") { // its own words may act: the model does obey
 					t.Errorf("%d acts: %q", len(h.acts), h.acts)
 				}
 			})
