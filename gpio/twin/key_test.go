@@ -66,7 +66,13 @@ func TestGrip(t *testing.T) {
 // served is a key that runs, in a bubble.
 type served struct {
 	*Key
-	seen []string
+	seen []string // guarded by mu: a key tells under it
+}
+
+func (s *served) latest() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grip.press
 }
 
 func serve(t *testing.T) *served {
@@ -86,6 +92,8 @@ func serve(t *testing.T) *served {
 func (s *served) saw(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !slices.Equal(s.seen, want) {
 		t.Errorf("%q; want %q", s.seen, want)
 	}
@@ -145,11 +153,11 @@ func TestARecordingThatEndsLetsTheKeyGo(t *testing.T) {
 		k := serve(t)
 		a, _ := client("a")
 		k.Press(a)
-		first := k.grip.press
+		first := k.latest()
 		k.Press(a)
 		k.CaptureEnded(first)
 		k.saw(t, "0s pressed", "0s pressed")
-		k.CaptureEnded(k.grip.press)
+		k.CaptureEnded(k.latest())
 		k.saw(t, "0s pressed", "0s pressed", "0s released")
 		k.Release(a)
 		k.saw(t, "0s pressed", "0s pressed", "0s released")
