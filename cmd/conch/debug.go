@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"conch/device/control"
+	"conch/device/mcp"
 )
 
 // debugCmd is for whoever tests the appliance; help does not list it.
@@ -28,3 +29,8 @@ func (c debugStallCmd) Run(e *env) error {
 	fmt.Fprintf(e.out, "%s stands still for %s\n", out.Loop, c.For)
 	return nil
 }
+
+// mcpServerCmd is the process of conch-mcp@.service.
+type mcpServerCmd struct{}
+
+func (mcpServerCmd) Run(e *env) error { return mcp.Serve(e.ctx, e.in) }

@@ -62,6 +62,7 @@ type cli struct {
 	Rehearse rehearseCmd `cmd:"" group:"developing" help:"Play a script on virtual hardware, or serve the rehearsal voice to others."`
 	Bench    benchCmd    `cmd:"" group:"developing" help:"Measure this device."`
 
+	McpServer  mcpServerCmd  `cmd:"" hidden:"" help:"Start a server of tools that the service asks for; conch-mcp.socket starts this."`
 	Debug      debugCmd      `cmd:"" hidden:"" help:"For tests of the appliance."`
 	Man        manCmd        `cmd:"" hidden:"" help:"Print the man page."`
 	Completion completionCmd `cmd:"" hidden:"" help:"Print the completions of a shell."`

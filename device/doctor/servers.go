@@ -73,7 +73,7 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 		if c.URL != "" {
 			do = "is the address right, and does the server run? mcp." + c.Name + ".url = " + c.URL
 		} else if unit {
-			do += "; the service's sandbox has no home directories, and no program that compiles as it runs (SKILLS.md 7)"
+			do += "; in the service it is another user, without home directories and /etc/conch (SKILLS.md 7)"
 		}
 		out = warn("", name+fmt.Sprintf("not there since %s, after %s; %s", st.Since.Local().Format(time.DateTime), printable.Count(st.Lost, "start"), again),
 			st.Trouble, do)

@@ -31,9 +31,12 @@ const (
 	stderrLines = 20                     // of them in a minute
 )
 
-// inherited is all that a server gets of the environment: none of conch's keys is in it. It runs as conch's user, and so reads
-// the files of that user (SKILLS.md 7).
-var inherited = []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "XDG_CACHE_HOME"}
+// inherited is all that a server gets of the environment: none of conch's keys is in it. Without a unit of its own it runs as conch's
+// user, and so gets what says where that user's files are, and reads them (SKILLS.md 7).
+var (
+	inherited = []string{"PATH", "LANG", "LC_ALL", "TZ", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"}
+	asUser    = []string{"HOME", "USER", "TMPDIR", "XDG_CACHE_HOME"}
+)
 
 // strict says that this process and its children may not write code that they run, as systemd's MemoryDenyWriteExecute= has it.
 var strict = sync.OnceValue(func() bool {
@@ -46,7 +49,8 @@ var strict = sync.OnceValue(func() bool {
 
 // child is a server's process, in a process group of its own: whatever it starts ends with it.
 type child struct {
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd            // nil: a unit has it
+	kill   func(syscall.Signal) // its process group
 	stdin  *os.File
 	out    *os.File
 	stdout io.Reader
@@ -65,26 +69,33 @@ type child struct {
 
 // start starts a command. Its standard error goes to the log, without what hide hides.
 func start(command []string, env map[string]string, hide *strings.Replacer, log *slog.Logger, lines *allowance) (*child, error) {
-	path, err := exec.LookPath(command[0])
-	if err != nil {
-		return nil, fmt.Errorf("%s: no such program on PATH", command[0])
-	}
-	cmd := exec.Command(path, command[1:]...)
-	cmd.Args[0] = command[0]
-	cmd.Dir = os.TempDir()
-	for _, name := range inherited {
-		if v, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+v)
+	socket := os.Getenv(Socket)
+	c := &child{gone: make(chan struct{}), silent: make(chan struct{}), log: log, hide: hide}
+	var all []string
+	take := func(names ...string) {
+		for _, name := range names {
+			if v, ok := os.LookupEnv(name); ok {
+				all = append(all, name+"="+v)
+			}
 		}
 	}
-	if strict() { // Node.js compiles as it runs, and would end at once
-		cmd.Env = append(cmd.Env, "NODE_OPTIONS=--jitless")
+	take(inherited...)
+	var err error
+	if socket != "" {
+		all = append(all, "HOME=/tmp")
+	} else {
+		take(asUser...)
+		if strict() { // Node.js compiles as it runs, and would end at once
+			all = append(all, "NODE_OPTIONS=--jitless")
+		}
+		if c.cmd, err = program(command); err != nil {
+			return nil, err
+		}
+		c.kill = func(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) }
 	}
 	for name, v := range env {
-		cmd.Env = append(cmd.Env, name+"="+v)
+		all = append(all, name+"="+v)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	c := &child{cmd: cmd, gone: make(chan struct{}), silent: make(chan struct{}), log: log, hide: hide}
 	var theirs []io.Closer
 	pipe := func() (r, w *os.File) {
 		if err != nil {
@@ -99,12 +110,16 @@ func start(command []string, env map[string]string, hide *strings.Replacer, log 
 	out, outW := pipe()
 	errs, errsW := pipe()
 	if err == nil {
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, outW, errsW
 		theirs, c.stdin, c.out = []io.Closer{in, outW, errsW}, ours, out
 		c.stdout = &shortener{from: out, plain: true, noise: func(text string) { c.printed.CompareAndSwap(nil, &text) }}
-		started := make(chan error, 1)
-		go c.live(started)
-		err = <-started
+		if socket != "" {
+			err = c.inUnit(socket, request{command, all}, in, outW, errsW)
+		} else {
+			c.cmd.Env, c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = all, in, outW, errsW
+			started := make(chan error, 1)
+			go c.live(started)
+			err = <-started
+		}
 	}
 	if err != nil {
 		closeAll(c.pipes)
@@ -114,6 +129,18 @@ func start(command []string, env map[string]string, hide *strings.Replacer, log 
 	c.pipes = []io.Closer{ours, out, errs}
 	go c.say(errs, lines)
 	return c, nil
+}
+
+// program is a command in a process group of its own, which the kernel ends with the thread that starts it.
+func program(command []string) (*exec.Cmd, error) {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: no such program on PATH", command[0])
+	}
+	cmd := exec.Command(path, command[1:]...)
+	cmd.Args[0], cmd.Dir = command[0], os.TempDir()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return cmd, nil
 }
 
 func closeAll(all []io.Closer) {
@@ -133,7 +160,12 @@ func (c *child) live(started chan<- error) {
 		return
 	}
 	c.err = c.cmd.Wait()
-	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
+	c.kill(syscall.SIGKILL)
+	c.ended()
+}
+
+// ended says that it is gone.
+func (c *child) ended() {
 	_ = c.out.SetReadDeadline(time.Now().Add(closeGrace)) // what has left the group may hold it open
 	close(c.gone)
 }
@@ -148,6 +180,8 @@ func (c *child) why(err error) error {
 	known := plain("")
 	switch {
 	case errors.As(err, &known):
+		text = string(known)
+	case ended && errors.As(c.err, &known):
 		text = string(known)
 	case ended && c.err == nil:
 		text = "it ended by itself, without an error; what goes into the background cannot be spoken to"
@@ -208,7 +242,7 @@ func (c *child) Close() error {
 					break
 				}
 				c.told.Store(true)
-				_ = syscall.Kill(-c.cmd.Process.Pid, next.signal)
+				c.kill(next.signal)
 			}
 			<-c.gone
 			within(c.silent, closeGrace) // its last words

@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	case "a conch":
 		keepOne()
 		return
+	case "a unit":
+		_ = Serve(context.Background(), os.Stdin)
+		return
 	default:
 		mcptest.Serve(what)
 		return
