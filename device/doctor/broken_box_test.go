@@ -181,7 +181,8 @@ var serviceBreakages = []breakage{
 			b.s.Running = func(context.Context) (doctor.Running, error) { return doctor.Running{}, context.DeadlineExceeded }
 		}, also: []string{"gaps"}},
 	{name: "server of tools lost", check: "mcp", level: doctor.Warn, text: "house: not there since 2026-09-20 09:59:00, after 3 starts; it is started again by itself at 10:00:07",
-		cause: "it ended by itself", do: "try it by hand: sh -c 'exit 1' (one that is well prints nothing, and waits); in the service it is another user, without home directories and",
+		cause: "it ended by itself", do: "try it by hand: sh -c 'exit 1' (one that is well prints nothing, and waits); " +
+			"in the service it is another user, without home directories and",
 		breaks: func(b *box) {
 			b.s.Servers = []config.MCP{{Name: "house", Command: []string{"sh", "-c", "exit 1"}}}
 			b.run.Servers = []mcp.State{{Name: "house", Is: mcp.Lost, Lost: 3, Since: time.Date(2026, 9, 20, 9, 59, 0, 0, time.Local),

@@ -139,7 +139,10 @@ func TestHowAProgramOfAUnitEndsIsSaid(t *testing.T) {
 			t.Errorf("%s: %s; want %s", script, text, want)
 		}
 	}
-	for name, want := range map[string]string{"no-such-program-here": "it cannot be started: no-such-program-here: no such program on PATH", notAProgram(t): "exec format error"} {
+	for name, want := range map[string]string{
+		"no-such-program-here": "it cannot be started: no-such-program-here: no such program on PATH",
+		notAProgram(t):         "exec format error",
+	} {
 		c := startOne(t, name)
 		if within(c.gone, 20*time.Second); c.why(io.EOF) == nil || !strings.Contains(c.why(io.EOF).Error(), want) {
 			t.Errorf("%v; want %s", c.why(io.EOF), want)
@@ -179,7 +182,8 @@ func TestWithoutItsUnitACommandIsLost(t *testing.T) {
 	}
 	units(t)
 	long := strings.Repeat("x", maxRequest)
-	if _, err := start([]string{"true", long}, nil, strings.NewReplacer(), slog.New(slog.DiscardHandler), &allowance{}); err == nil || !strings.Contains(err.Error(), "may have 65536") {
+	_, err := start([]string{"true", long}, nil, strings.NewReplacer(), slog.New(slog.DiscardHandler), &allowance{})
+	if err == nil || !strings.Contains(err.Error(), "may have 65536") {
 		t.Errorf("a command without end: %v", err)
 	}
 }
