@@ -41,14 +41,16 @@ func (s *answers) here(from DeviceID, e Epoch, about MessageID) Epoch {
 	}
 	ours := m.epoch
 	switch {
+	case m.rd.open && about != "" && about == m.rd.place.Message: // also where e was taken for another press before
+		ours = m.rd.place.Epoch
 	case e == x.theirs:
 		return x.ours
-	case m.rd.open && about != "" && about == m.rd.place.Message:
-		ours = m.rd.place.Epoch
 	case e.Device != m.epoch.Device, s.m.near(e) && (e.Device != m.cfg.Self || e.Before(m.epoch)):
 		return e
 	}
-	s.m.editMember(from, func(x *member) { x.theirs, x.ours = e, ours })
+	if e != x.theirs || ours != x.ours {
+		s.m.editMember(from, func(x *member) { x.theirs, x.ours = e, ours })
+	}
 	return ours
 }
 

@@ -148,6 +148,23 @@ func TestWhatAPressCameAfterIsNumberedThere(t *testing.T) {
 	}
 }
 
+// Votes may come before the message that they are for. What their number was taken for then, the message corrects: a claim of that number
+// is one of this round, and not of a press that is over.
+func TestAMessageCorrectsWhatANumberWasTakenFor(t *testing.T) {
+	m := New(tableConfig())
+	m, _ = Step(m, LinkChanged{Up: true})
+	m, _ = Step(m, from("c", beatOf("cellar", "cleo")))
+	m, _ = Step(m, from("d", beatOf("den", "eve")))
+	there := Place{Epoch{maxAhead + 9, "d"}, 1, "m2"}
+	m, _ = Step(m, from("d", Message{ID: "m1", From: Human("d"), Text: "hello", Epoch: Epoch{5, "d"}, Number: 1}))
+	m, _ = Step(m, from("c", Votes{there, []Vote{voteFor("cleo", "m2", 9)}}))
+	m, _ = Step(m, from("d", Message{ID: "m2", From: Human("d"), Text: "hello again", Epoch: Epoch{maxEpoch, "d"}, Number: 1}))
+	m, _ = Step(m, from("c", claimFor("cleo", there, 9)))
+	if m.epoch == there.Epoch || m.floor.state != floorClaimed || m.floor.device != "c" || m.floor.place != m.rd.place {
+		t.Errorf("in epoch %v the claim leaves the floor as %+v", m.epoch, m.floor)
+	}
+}
+
 // Who speaks in an epoch that is far from what counts here is heard if its press did not count here, and not if that is over.
 func TestWhoSpeaksAfterAPressThatDidNotCount(t *testing.T) {
 	for _, c := range []struct {
