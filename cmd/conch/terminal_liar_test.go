@@ -83,7 +83,7 @@ var unheard = map[string]string{
 	"gpio list": "pins of this machine", "light show": "lights of this machine", "light list": "a fixed list", "mute": "two sentences",
 	"usage reset": "one sentence", "say": "one word", "room pair": "a name with a lie in it is refused in the hello (mqtt/pairing)", "room join": "as in room pair",
 	"room leave": "one sentence", "room remove": "ends the liar", "debug stall": "for tests", "key": "a file", "setup": "asks a person about this machine", "audio pick": "cards of this machine", "help": "a page",
-	"hush": "one sentence", "volume": "a number", "man": "a page", "completion": "a script",
+	"hush": "one sentence", "volume": "a number", "man": "a page", "mcp-server": "talks with conch alone", "completion": "a script",
 	"web link": "addresses of this machine", "web sessions list": "what browsers call themselves, printed by package printable",
 	"web sessions revoke": "a number",
 	"notes":               "what people here have told their own companions, printed by package printable",

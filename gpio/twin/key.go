@@ -19,7 +19,8 @@ type Key struct {
 	now  func() time.Duration
 	wake chan struct{} // of one: another client holds it, or its recording has ended
 
-	ended atomic.Uint64 // press whose recording has ended by itself; Run has not seen it yet
+	ended atomic.Uint64          // press whose recording has ended by itself; Run has not seen it yet
+	call  atomic.Pointer[func()] // of Call; Run has not seen it yet
 
 	mu   sync.Mutex
 	on   func(gpio.Event) // nil: nobody runs it; guarded by mu
@@ -107,6 +108,9 @@ func (k *Key) Run(ctx context.Context, on func(gpio.Event)) error {
 		case <-ctx.Done():
 			return nil
 		case <-k.wake:
+			if f := k.call.Swap(nil); f != nil {
+				(*f)()
+			}
 			k.lose(k.ended.Swap(0), gpio.Released)
 		case <-gone:
 			seen = held.press
@@ -206,7 +210,13 @@ func (k *Key) CaptureEnded(press uint64) {
 // Touchable implements gpio.Events.
 func (*Key) Touchable() bool { return false }
 
-// Call implements gpio.Events: Run waits for a person, and nothing else.
-func (k *Key) Call(f func()) bool { f(); return true }
+// Call implements gpio.Events: Run calls f. False: one is waiting to be called already.
+func (k *Key) Call(f func()) bool {
+	if !k.call.CompareAndSwap(nil, &f) {
+		return false
+	}
+	k.poke()
+	return true
+}
 
 func (k *Key) String() string { return k.name }
