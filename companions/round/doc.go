@@ -6,7 +6,7 @@
 // way everywhere.
 //
 //	facts (event.go, packet.go) ──> Step (step*.go) ──> orders (effect.go)
-//	                                 │  layers.go   what calls what
+//	                                 │  step.go     what calls what
 //	                                 │  rounds.go   message, roster, decision; votes.go, candidates.go
 //	                                 │  members.go  who is here: beats, cards; names.go, control.go
 //	                                 │  floor.go    what this device says; claims.go: what others claim
