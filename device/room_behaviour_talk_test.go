@@ -26,7 +26,7 @@ func TestRoomTwoNamesAnswerInOrderTheSecondHavingHeardTheFirst(t *testing.T) {
 		if got := <-knew; !slices.Contains(got, "Take it along in a box.") {
 			t.Errorf("when ada got ready she knew %q; want what cleo had said", got)
 		}
-		if g := kitchen.voice.grants()[0].Guidance; !strings.Contains(g, "Cleo answered before you") {
+		if g := kitchen.voice.grants()[0].Guidance; !strings.Contains(g, `"Cleo" answered before you`) {
 			t.Errorf("ada's guidance is %q; want that cleo has answered", g)
 		}
 	})

@@ -192,6 +192,11 @@ func userinfo(rest string) int {
 // secretName says whether what is called so is a secret.
 func secretName(name string) bool {
 	name = strings.ToLower(name)
+	for _, plain := range []string{"file", "files", "tokens"} { // where a secret is, or how many
+		if strings.HasSuffix(strings.ToLower(name), plain) {
+			return false
+		}
+	}
 	for _, part := range []string{"key", "token", "secret", "pass", "pwd", "auth", "cred", "cookie", "jwt", "bearer", "signature"} {
 		if strings.Contains(name, part) {
 			return true
