@@ -59,11 +59,11 @@ func TestDoctorAsksTheRunningAppliance(t *testing.T) {
 	if err := d.WaitReady(ctx, 30*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	d.conds.Set("test.trouble", "something is wrong", "mend it")
+	d.conds.Set("test.trouble", "the tap drips", "mend it")
 	got := diagnose(t, map[string]string{
 		"state.dir": cfg.State.Dir, "state.runtime": cfg.State.Runtime, "audio.backend": "null", "button.source": "none"})
 	says(t, got, "running", doctor.OK, "state IDLE, 0 turns", "", "")
-	says(t, got, "condition test.trouble", doctor.Bad, "something is wrong", "the running appliance says so", "mend it")
+	says(t, got, "condition test.trouble", doctor.Bad, "the tap drips", "the running appliance says so", "mend it")
 	says(t, got, "gaps", doctor.OK, "none", "", "")
 	if slices.ContainsFunc(got.Findings, func(f doctor.Finding) bool { return f.Check == "buffer" }) {
 		t.Error("the card of a running appliance was opened a second time")
