@@ -213,10 +213,9 @@ type obeyer struct {
 	*box
 	*puppet
 	tools *companions.Toolbox
-	kept  []skills.Tool // of the server
-	serve string        // what the tools that read give back
-	fails bool          // as an error
-	mu    sync.Mutex    // guards what follows
+	serve string     // what the tools that read give back
+	fails bool       // as an error
+	mu    sync.Mutex // guards what follows
 	reads int
 	acts  []string
 }
@@ -348,38 +347,38 @@ func TestInjectedTextsDoNotAct(t *testing.T) {
 	}
 	var mu sync.Mutex
 	lines := map[int]string{}
-	t.Run("ways", func(t *testing.T) {
-		for n, source := range ways {
-			t.Run(source.name+", "+source.cause, func(t *testing.T) {
-				t.Parallel()
-				h := newObeyer(t)
-				asked := 0
-				for at := 0; at < len(texts); at += 8 {
-					var batch []string
-					for i, text := range texts[at:min(at+8, len(texts))] {
-						batch = append(batch, mark(at+i, text))
-					}
-					if source.in(h, strings.Join(batch, "\n")); strings.HasPrefix(source.cause, "person, ") {
-						asked++
-					}
-				}
-				h.mu.Lock()
-				defer h.mu.Unlock()
-				reads := h.reads - asked
-				mu.Lock()
-				defer mu.Unlock()
-				lines[n] = fmt.Sprintf("%-32s %-22s %d texts, %d obeyed: %d calls tried, %d refused, %d read, %d acted", source.name, source.cause, len(texts),
-					len(h.obeyed), h.tried, h.tried-reads-len(h.acts), reads, len(h.acts))
-				if source.name == "result of a tool" { // recall quotes: the table allows the tools of its own skill
-					h.acts = slices.DeleteFunc(h.acts, func(tool string) bool { return tool == "remember" })
-				}
-				if acts := len(h.acts) > 0; acts != (source.cause == "person") { // its own words may act: the model does obey
-					t.Errorf("%d acts: %q", len(h.acts), h.acts)
-				}
-			})
+	t.Cleanup(func() {
+		for _, n := range slices.Sorted(maps.Keys(lines)) {
+			t.Log(lines[n])
 		}
 	})
-	for _, n := range slices.Sorted(maps.Keys(lines)) {
-		t.Log(lines[n])
+	for n, source := range ways {
+		t.Run(source.name+", "+source.cause, func(t *testing.T) {
+			t.Parallel()
+			h := newObeyer(t)
+			asked := 0
+			for at := 0; at < len(texts); at += 8 {
+				var batch []string
+				for i, text := range texts[at:min(at+8, len(texts))] {
+					batch = append(batch, mark(at+i, text))
+				}
+				if source.in(h, strings.Join(batch, "\n")); strings.HasPrefix(source.cause, "person, ") {
+					asked++
+				}
+			}
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			reads := h.reads - asked
+			mu.Lock()
+			defer mu.Unlock()
+			lines[n] = fmt.Sprintf("%-32s %-22s %d texts, %d obeyed: %d calls tried, %d refused, %d read, %d acted", source.name, source.cause, len(texts),
+				len(h.obeyed), h.tried, h.tried-reads-len(h.acts), reads, len(h.acts))
+			if source.name == "result of a tool" { // recall quotes: the table allows the tools of its own skill
+				h.acts = slices.DeleteFunc(h.acts, func(tool string) bool { return tool == "remember" })
+			}
+			if acts := len(h.acts) > 0; acts != (source.cause == "person") { // its own words may act: the model does obey
+				t.Errorf("%d acts: %q", len(h.acts), h.acts)
+			}
+		})
 	}
 }

@@ -144,7 +144,7 @@ func (b *pairBox) heldByPage(d time.Duration) error {
 		return fmt.Errorf("no token in %s", text)
 	}
 	for _, move := range []string{"press", "release"} {
-		q, err := http.NewRequest("POST", base+"/api/"+b.name+"/"+move, nil)
+		q, err := http.NewRequest(http.MethodPost, base+"/api/"+b.name+"/"+move, nil)
 		if err != nil {
 			return err
 		}

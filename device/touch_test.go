@@ -108,7 +108,7 @@ func (p *openPage) header() http.Header {
 
 // posts asks for something, and says what came of it.
 func (p *openPage) posts(action string) int {
-	q, err := http.NewRequestWithContext(p.t.Context(), "POST", p.base+"api/"+p.device+"/"+action, nil)
+	q, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.base+"api/"+p.device+"/"+action, nil)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -254,8 +254,8 @@ func systemKeys(c *Config) []key {
 			"Ogg Opus or WAV files; empty: library/ in state.dir"),
 		stations("radio.stations", &c.Radio.Stations, "radio stations that companions play when they are asked to: streams of MP3, Ogg Vorbis or Ogg Opus, or "+
 			"M3U and PLS lists of them"),
-		widenings("tools.allow", &c.Tools.Allow, "tools that may be called beyond the table of causes. room: whoever speaks at any device of the room can cause "+
-			"it; result: so can the text that a tool returns, a title or a web page; companion: so can what another companion says"),
+		widenings("tools.allow", &c.Tools.Allow, "tools that may be called beyond the table of causes. room: whoever speaks at any device of the room can "+
+			"cause it; result: so can the text that a tool returns, a title or a web page; companion: so can what another companion says"),
 
 		directory("state.dir", &c.State.Dir, "what survives a restart; empty: STATE_DIRECTORY (systemd), "+
 			"else XDG_STATE_HOME/conch, else below the home directory"),

@@ -115,7 +115,9 @@ const restartAnswers = 500 * time.Millisecond
 // Serve answers at l until ctx ends. Where the device begins anew, whoever asked for that has its answer first.
 func Serve(ctx context.Context, l net.Listener, mux http.Handler, restarting func() bool) error {
 	var open connections
-	srv := &http.Server{Handler: redact.Handler(mux), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: open.begin, ConnState: open.state}
+	srv := &http.Server{
+		Handler: redact.Handler(mux), ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ConnContext: open.begin, ConnState: open.state,
+	}
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
