@@ -295,7 +295,7 @@ func (c *Client) attempt(ctx context.Context, r *retry, writers *sync.WaitGroup)
 		if r.flaps++; c.now()-began > steady {
 			r.flaps = 0
 		}
-		if r.flaps >= 3 {
+		if r.flaps >= maxFlaps {
 			err = fmt.Errorf("%w soon after it came up: is there a second device with this device's key (a copied card)?", ErrTaken)
 		}
 	}
@@ -304,6 +304,9 @@ func (c *Client) attempt(ctx context.Context, r *retry, writers *sync.WaitGroup)
 	case up: // the link was lost: it is said at once
 		c.in <- arrival{trouble: r.failed[0]}
 		r.failed = nil
+		if r.flaps >= maxFlaps { // a device that is alone answers a press; one that comes and goes does not
+			wait = apart
+		}
 	case len(r.failed) < len(c.targets): // another node may be there
 		wait = c.cfg.RetryMin
 	default:
@@ -326,6 +329,11 @@ func inOrder(errs []error) error {
 	slices.SortFunc(errs, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(errs...)
 }
+
+const (
+	maxFlaps = 3               // links in a row that broke at once: two clients have one id
+	apart    = 8 * time.Second // between links, then
+)
 
 // steady is how long a link lasts that did not break at once.
 const steady = 10 * time.Second

@@ -198,3 +198,22 @@ func TestTheBrokerMoves(t *testing.T) {
 	a.Send(round.Press{Epoch: round.Epoch{N: 2, Device: a.ID()}})
 	next[round.Press](b)
 }
+
+// Two devices with one identity, as a copied card makes them, say so, and each is alone for long enough to answer a press.
+func TestTwoDevicesWithOneIdentity(t *testing.T) {
+	b := embedded(t, BrokerConfig{})
+	id := identity(t)
+	one, other := start(t, Config{URL: b.URL(), Identity: id}), start(t, Config{URL: b.URL(), Identity: id})
+	for _, d := range []*device{one, other} {
+		for err := error(nil); !errors.Is(err, ErrTaken); {
+			err = mqtttest.Await(t, d.trouble, "what two devices with one identity are")
+		}
+	}
+	for len(one.links) > 0 {
+		<-one.links
+	}
+	<-time.After(apart / 2) // of the time that passes, and is measured
+	if n := len(one.links); n > 3 {
+		t.Errorf("%d changes of the link in %v", n, apart/2)
+	}
+}

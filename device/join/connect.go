@@ -305,6 +305,10 @@ func (l *Link) trouble(err error) {
 	}
 	room, _ := l.Way()
 	if room == nil {
+		if errors.Is(err, mqtt.ErrTaken) {
+			conds.Set(condition.RoomCut, "the broker keeps closing the connection: it seems that two devices have the identity of this one", ofACopy)
+			return
+		}
 		conds.Set(condition.RoomCut, "no connection to the room: "+err.Error(),
 			"check room.broker and the network; this device works alone meanwhile, and comes back by itself")
 		return
@@ -323,6 +327,8 @@ func (l *Link) trouble(err error) {
 func pairedTrouble(err error, host string) (code condition.Code, text, do string) {
 	var invalid x509.CertificateInvalidError
 	switch {
+	case errors.Is(err, mqtt.ErrTaken):
+		return condition.RoomCut, "two devices have the identity of this one, and take the connection to " + host + " from each other", ofACopy
 	case errors.Is(err, mqtt.ErrNotMember):
 		return condition.RoomCut, host + " says that this device is no longer in the room", "pair it again: hold the button of both for five seconds"
 	case errors.Is(err, membership.ErrOtherHost), errors.Is(err, membership.ErrOtherRoom), errors.Is(err, membership.ErrNotItsName):

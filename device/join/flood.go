@@ -60,6 +60,10 @@ func removal(name string) string {
 	return "conch room remove " + printable.Arg(name)
 }
 
+// ofACopy is what to do with two devices that have one key.
+const ofACopy = "one card is a copy of the other: on one of the two devices delete identity.key in the state directory (/var/lib/conch), " +
+	"restart it, and pair it again"
+
 // offended makes a condition of a member that the broker of this device has put out, until that is forgotten. One that does not read may have
 // been switched off in a hurry: the first time is none.
 func (l *Link) offended(o broker.Offence) {
@@ -67,8 +71,11 @@ func (l *Link) offended(o broker.Offence) {
 		return
 	}
 	code, name := condition.RoomKeptOut.Of(string(o.Device)), l.called(o.Device)
-	l.o.Conditions.Set(code, fmt.Sprintf("%s %s; it is kept out for %v (time %d in a row)", name, o, o.Out, o.Times),
-		"switch "+name+" off and on again; if it does not end: "+removal(name))
+	do := "switch " + name + " off and on again; if it does not end: " + removal(name)
+	if o.Twin {
+		do = ofACopy
+	}
+	l.o.Conditions.Set(code, fmt.Sprintf("%s %s; it is kept out for %v (time %d in a row)", name, o, o.Out, o.Times), do)
 	last := time.AfterFunc(o.Out+broker.Forgiveness, func() { l.o.Conditions.Clear(code) })
 	if before, ok := l.offences.Swap(o.Device, last); ok {
 		before.(*time.Timer).Stop() //nolint:forcetypeassert // nothing else is in it

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -72,6 +73,15 @@ func TestWhoIsKeptOutIsTold(t *testing.T) {
 			t.Error("never forgotten")
 		}
 		l.offended(broker.Offence{Device: "pantry", What: broker.ExcessBytes, Times: 1, Out: 10 * time.Second})
+		l.offended(broker.Offence{Device: "cellar", What: broker.ExcessConnects, Twin: true, Times: 1, Out: 10 * time.Second})
+		for _, c := range l.o.Conditions.List() {
+			if c.Code == "room.kept_out.cellar" && (!strings.HasPrefix(c.Text, "cellar is two devices with one identity") || !strings.Contains(c.Do, "identity.key")) {
+				t.Errorf("a copied card: %+v", c)
+			}
+		}
+		if _, text, do := pairedTrouble(fmt.Errorf("%w soon", mqtt.ErrTaken), "hall"); !strings.HasPrefix(text, "two devices have the identity") || do != ofACopy {
+			t.Errorf("at the copied device: %q, %q", text, do)
+		}
 		l.drop("pantry")
 		if l.o.Conditions.Holds(code) {
 			t.Error("removed, and still told")

@@ -66,6 +66,7 @@ type Offence struct {
 	What   Excess
 	Count  int
 	Limit  int
+	Twin   bool          // its connections come from two addresses in turn: two devices have its key
 	Times  int           // in a row, this one included
 	Out    time.Duration // so long it is kept out; 0: it may come back at once
 }
@@ -76,6 +77,9 @@ func (o Offence) String() string {
 	case ExcessPackets, ExcessBytes:
 		return fmt.Sprintf("floods the room: %d %s and no end; %d a second are allowed", o.Count, o.What, o.Limit)
 	case ExcessConnects:
+		if o.Twin {
+			return "is two devices with one identity: they connect from two addresses in turn"
+		}
 		return fmt.Sprintf("makes one connection after the other; %d are allowed in a minute", o.Limit)
 	case ExcessWaiting:
 		return fmt.Sprintf("asks, and does not read the answers: %d bytes of them wait; %d may", o.Count, o.Limit)
@@ -129,6 +133,7 @@ type book struct {
 	times int       // put out in a row
 	until time.Time // kept out
 	place netip.Addr
+	moves int // connections in a row, each from another address than the one before
 	seen  time.Time
 }
 
@@ -259,6 +264,9 @@ func (b *bounds) arrive(d round.DeviceID, from netip.Addr) (ok bool) {
 	}
 	p.shared, p.seen = p.shared || p.device != d, now
 	k := b.book(d, now)
+	if k.moves++; k.place == from {
+		k.moves = 0
+	}
 	k.place = from
 	kept := now.Before(k.until)
 	over := false
@@ -266,9 +274,10 @@ func (b *bounds) arrive(d round.DeviceID, from netip.Addr) (ok bool) {
 		owed, _ := k.connects.take(b.limits.Connects, now, 1)
 		over = owed > 0
 	}
+	twin := k.moves >= 4
 	b.mu.Unlock()
 	if over {
-		b.offend(Offence{Device: d, What: ExcessConnects, Limit: int(60 * b.limits.Connects.Second)})
+		b.offend(Offence{Device: d, What: ExcessConnects, Limit: int(60 * b.limits.Connects.Second), Twin: twin})
 	}
 	return !kept && !over
 }

@@ -118,6 +118,30 @@ func TestBansGrowAndAreForgotten(t *testing.T) {
 	})
 }
 
+// A device whose connections come from two addresses in turn is two devices; one that has moved once is not.
+func TestTwoDevicesWithOneKeyAreNamed(t *testing.T) {
+	there := netip.MustParseAddr("192.168.0.9")
+	for name, c := range map[string]struct {
+		from func(int) netip.Addr
+		twin bool
+	}{
+		"two devices":    {func(i int) netip.Addr { return []netip.Addr{home, there}[i%2] }, true},
+		"one device":     {func(int) netip.Addr { return home }, false},
+		"one that moves": {func(i int) netip.Addr { return []netip.Addr{home, there}[min(i/10, 1)] }, false},
+		"one that roams": {func(i int) netip.Addr { return []netip.Addr{home, there}[i/2%2] }, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b, told := quietBounds(Limits{})
+			for i := 0; len(*told) == 0 && i < 100; i++ {
+				b.arrive("d", c.from(i))
+			}
+			if len(*told) != 1 || (*told)[0].What != ExcessConnects || (*told)[0].Twin != c.twin {
+				t.Errorf("%s: %+v", name, *told)
+			}
+		})
+	}
+}
+
 // A connection that can only be somebody's who is kept out is not worth a handshake.
 func TestWhoIsKeptOutCostsNoHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
