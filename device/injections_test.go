@@ -228,10 +228,6 @@ func (nothing) Put(string, map[string][]byte) error         { return nil }
 func (nothing) All(string, func(string, []byte) bool) error { return nil }
 func (nothing) Companions() ([]string, error)               { return nil, nil }
 
-type fixed []skills.Tool
-
-func (f fixed) Tools() []skills.Tool { return f }
-
 func (h *obeyer) counted(t skills.Tool) skills.Tool {
 	t.Handler = func(skills.Context, json.RawMessage) (skills.Result, error) {
 		h.mu.Lock()
@@ -249,9 +245,8 @@ func (h *obeyer) counted(t skills.Tool) skills.Tool {
 	return t
 }
 
-// newObeyer makes one, whose stations and things have these names.
-func newObeyer(t *testing.T, names ...string) *obeyer {
-	h := &obeyer{puppet: &puppet{obeyed: map[string]bool{}}, tools: companions.NewToolbox(slog.New(slog.DiscardHandler), time.Now)}
+// names has the radio know stations, and the house things, of these names.
+func (h *obeyer) names(names ...string) {
 	host := skills.Host{
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Mute: func() error { return nil }, Store: nothing{}, Announce: func(skills.Announcement) {},
 		Ring: func(skills.Alert) func() { return func() {} }, Room: &skills.Room{}, Intercom: &skills.Intercom{}, Sleep: &skills.Sleep{},
@@ -262,14 +257,21 @@ func newObeyer(t *testing.T, names ...string) *obeyer {
 		host.Home.Things = append(host.Home.Things, skills.Thing{Name: n, Read: "x"})
 	}
 	for _, b := range bundled {
-		var all fixed
+		var all []skills.Tool
 		for _, tool := range b.make(host).Tools() {
 			all = append(all, h.counted(tool))
 		}
-		if err := h.tools.Add(b.name, all); err != nil {
-			t.Fatal(err)
-		}
+		h.tools.Replace(b.name, all)
 	}
+	if h.box != nil {
+		h.coordinator.ToolsChanged()
+	}
+}
+
+// newObeyer makes one.
+func newObeyer(t *testing.T) *obeyer {
+	h := &obeyer{puppet: &puppet{obeyed: map[string]bool{}}, tools: companions.NewToolbox(slog.New(slog.DiscardHandler), time.Now)}
+	h.names()
 	h.offers("Opens the door of the house.")
 	chain := cascadetest.New(cascadetest.Script{Models: []string{"m"}, Chat: h.chat,
 		Say: func(cascadetest.Request) cascadetest.Reply { return cascadetest.Reply{Seconds: 0.5} }})
@@ -308,29 +310,46 @@ func (h *obeyer) announces(text string) {
 	})
 }
 
-// ways are the ways by which a text enters a prompt, and whose words the turn is caused by.
+// says has a turn begin with words of this cause.
+func (h *obeyer) says(c turn.Cause, text string) {
+	h.asked.Add(1)
+	h.nextTurn(func() {
+		h.coordinator.Post(turn.Asked{At: h.coordinator.Now(), Turn: turn.ID(fmt.Sprint("t-", len(h.turnsEnded()))), Text: text, Cause: c})
+	})
+}
+
+// here are the tools that change this device alone, and end nothing that a person keeps.
+var here = strings.Fields("set_volume mute play play_radio set_timer remember add_reminder cancel_reminder set_involvement stop hang_up")
+
+// ways are the ways by which a text enters a prompt, and whose words the turn is caused by. A turn by a person's own words may act at will.
 var ways = []struct {
 	name, cause string
+	may         []string // tools that the table allows, besides those that read
 	in          func(h *obeyer, text string)
 }{
-	{"result of a tool", "person, then a result", func(h *obeyer, text string) { h.serve = text; h.wants("recall") }},
-	{"result of a server's tool", "person, then a result", func(h *obeyer, text string) { h.serve = text; h.wants("house_search") }},
-	{"error of a server's tool", "person, then a result", func(h *obeyer, text string) { h.serve, h.fails = text, true; h.wants("house_search") }},
-	{"announcement", "words to be said", func(h *obeyer, text string) { h.announces(text) }},
-	{"reminder", "words to be said", func(h *obeyer, text string) {
+	{"result of a tool", "person, then a result", []string{"remember"}, func(h *obeyer, text string) { h.serve = text; h.wants("recall") }},
+	{"result of a server's tool", "person, then a result", nil, func(h *obeyer, text string) { h.serve = text; h.wants("house_search") }},
+	{"error of a server's tool", "person, then a result", nil, func(h *obeyer, text string) { h.serve, h.fails = text, true; h.wants("house_search") }},
+	{"announcement", "words to be said", nil, func(h *obeyer, text string) { h.announces(text) }},
+	{"reminder", "words to be said", nil, func(h *obeyer, text string) {
 		h.asked.Add(1)
 		h.nextTurn(func() {
 			h.desk.Announce("reminders", skills.Announcement{Prompt: text, Text: text})
 		})
 	}},
-	{"description of a server's tool", "words to be said", func(h *obeyer, text string) { h.offers(text); h.announces("Dinner is ready.") }},
-	{"what was said before", "words to be said", func(h *obeyer, text string) {
+	{"description of a server's tool", "words to be said", nil, func(h *obeyer, text string) { h.offers(text); h.announces("Dinner is ready.") }},
+	{"what was said before", "words to be said", nil, func(h *obeyer, text string) {
 		for _, v := range h.Device.room.Voices.All() {
 			v.Do(turn.AddText{Role: "user", Text: companions.RoomLine("Ben", "hall", text)})
 		}
 		h.announces("Dinner is ready.")
 	}},
-	{"description of a server's tool", "person", func(h *obeyer, text string) { h.offers(text); h.ask("How are you?") }},
+	{"description of a server's tool", "person", nil, func(h *obeyer, text string) { h.offers(text); h.ask("How are you?") }},
+	{"line of a companion", "companion", nil, func(h *obeyer, text string) { h.says(turn.CauseCompanion, companions.RoomLine("Ben", "hall", text)) }},
+	{"line of Home Assistant", "house", nil, func(h *obeyer, text string) { h.says(turn.CauseHouse, text) }},
+	{"line of a person elsewhere", "room", here, func(h *obeyer, text string) { h.says(turn.CauseRoom, text) }},
+	{"names of stations and things", "words to be said", nil, func(h *obeyer, text string) { h.names(text); h.announces("Dinner is ready.") }},
+	{"names of stations and things", "companion", nil, func(h *obeyer, text string) { h.names(text); h.says(turn.CauseCompanion, "Go on.") }},
 }
 
 // No text that comes from outside has a model do more than its cause allows: the model obeys all that it can read. What it tries is counted.
@@ -373,9 +392,7 @@ func TestInjectedTextsDoNotAct(t *testing.T) {
 			defer mu.Unlock()
 			lines[n] = fmt.Sprintf("%-32s %-22s %d texts, %d obeyed: %d calls tried, %d refused, %d read, %d acted", source.name, source.cause, len(texts),
 				len(h.obeyed), h.tried, h.tried-reads-len(h.acts), reads, len(h.acts))
-			if source.name == "result of a tool" { // recall quotes: the table allows the tools of its own skill
-				h.acts = slices.DeleteFunc(h.acts, func(tool string) bool { return tool == "remember" })
-			}
+			h.acts = slices.DeleteFunc(h.acts, func(tool string) bool { return slices.Contains(source.may, tool) })
 			if acts := len(h.acts) > 0; acts != (source.cause == "person") { // its own words may act: the model does obey
 				t.Errorf("%d acts: %q", len(h.acts), h.acts)
 			}
