@@ -17,6 +17,9 @@ func runHelper(url string) int {
 	if arg, ok := strings.CutPrefix(url, "flood "); ok {
 		return floodRole(arg)
 	}
+	if arg, ok := strings.CutPrefix(url, "line "); ok {
+		return badLineRole(arg)
+	}
 	id, err := NewIdentity()
 	if err != nil {
 		return 1
