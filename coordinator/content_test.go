@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,7 @@ import (
 // book is content whose samples tell their place: each stretch of 100 ms has a value of its own, from 100 on.
 type book struct {
 	StreamFunc
+	mu    sync.Mutex
 	ends  []string
 	err   error // of its last write
 	crash atomic.Bool
@@ -34,8 +36,18 @@ func newBook(length time.Duration) *book {
 			}
 		}
 		return nil
-	}, Ended: func(how turn.EndedHow, heard int) { b.ends = append(b.ends, fmt.Sprint(how, " ", samples(heard))) }}
+	}, Ended: func(how turn.EndedHow, heard int) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.ends = append(b.ends, fmt.Sprint(how, " ", samples(heard)))
+	}}
 	return b
+}
+
+func (b *book) ended() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.ends)
 }
 
 // plays has a turn that starts b, and waits for its first sample.
@@ -376,7 +388,7 @@ func TestContentThatNobodyHearsEnds(t *testing.T) {
 			g.speaker.dead = true
 			g.speaker.mu.Unlock()
 			time.Sleep(contentPatience - 10*time.Second)
-			if len(b.ends) > 0 {
+			if len(b.ended()) > 0 {
 				t.Errorf("%v: it does not wait for the card: %q", length, b.ends)
 			}
 			time.Sleep(contentPatience + 20*time.Second)
@@ -446,11 +458,11 @@ func TestACompletionPromptFollowsANaturalEndOnly(t *testing.T) {
 				g.plays(b.StreamFunc)
 				time.Sleep(time.Second)
 				var prompts []string
-				g.voice.on = func(o turn.Order) {
+				g.voice.set(func(o turn.Order) {
 					if c, ok := o.(turn.CreateResponse); ok && c.Prompt != "" {
 						prompts = append(prompts, c.Prompt)
 					}
-				}
+				})
 				row.by(g, b)
 				g.quiet()
 				if got := len(prompts) > 0; got != row.want || len(prompts) > 1 {

@@ -291,12 +291,12 @@ func TestPortsAndCallbacksMayPostFromWithinTheRunner(t *testing.T) { // row 11
 		n := 0
 		g := newRig(t, func(g *rig, o *Options) {
 			o.InboxLimit = 1
-			g.voice.on = func(turn.Order) {
+			g.voice.set(func(turn.Order) {
 				for range 10 { // more than the inbox has places
 					c.Post(turn.Transcribed{Turn: "t-0"})
 				}
 				n++
-			}
+			})
 		})
 		c = g.Coordinator
 		id := g.utter(time.Second)

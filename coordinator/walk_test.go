@@ -88,7 +88,7 @@ func walk(t *testing.T, seed uint64) {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), number: map[turn.ID]int{}, ended: map[string]int{}, held: map[turn.ID]time.Time{}, spoke: map[turn.ID][]SpeechKind{}}
 	w.rig = newRig(t, func(g *rig, o *Options) {
 		w.rig = g
-		g.voice.on = w.serve
+		g.voice.set(w.serve)
 		o.Mic = walkMic{w}
 		o.Alarm = func(context.Context, string, int) []int16 {
 			w.wait(time.Second)

@@ -462,12 +462,12 @@ func TestFivePercentAreLost(t *testing.T) {
 			silent++
 		}
 	}
+	h.way.mu.Lock()
+	defer h.way.mu.Unlock()
 	t.Logf("of %d frames %d are nearly silent; the wire carried %d datagrams", held, silent, len(h.way.saw))
 	if silent*100 > held {
 		t.Errorf("of %d frames %d are nearly silent, at 5 %% loss", held, silent)
 	}
-	h.way.mu.Lock()
-	defer h.way.mu.Unlock()
 	var like, power float64
 	for n, d := range h.way.saw {
 		if len(d) != headerSize+2*240+tagSize {
