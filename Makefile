@@ -160,7 +160,7 @@ check: deps-test lint-tool ## format, vet, lint, long lines, forbidden paths, sk
 	@$(GO) run ./device/house -binary bin/conch
 
 .PHONY: test
-test: deps-test ## all tests (some twelve minutes on two cores, compiling included)
+test: deps-test ## all tests (ten to twenty minutes on two cores, compiling included)
 	@{ status=0; if [ '$(PKG)' = ./... ]; then \
 		$(GO) test -json -p 3 -timeout 10m $$($(GO) list ./... | grep -vxF $(TIMED:./%=-e conch/%)) || status=1; \
 		$(GO) test -json -p 1 -timeout 15m $(TIMED) || status=1; \
