@@ -33,6 +33,7 @@ func TestTextWithoutKnownSecrets(t *testing.T) {
 
 		// What is none.
 		"https://house:7484/in/abcdefgh opens the page": "https://house:7484/in/abcdefgh opens the page",
+		"does it want TLS (mqtts://)?; try again":       "does it want TLS (mqtts://)?; try again",
 		"at 10:30@home":                           "at [secret]@home", // it has the form of one
 		"ada@house.example":                       "ada@house.example",
 		"npx -y @scope/server@2026.8.31":          "npx -y @scope/server@2026.8.31",

@@ -100,7 +100,7 @@ func addresses(s string) string {
 		for end < len(s) && !ends(s[end:]) {
 			end++
 		}
-		if start == colon {
+		if start == colon || rest < len(s) && s[rest] == ')' { // no scheme, or a scheme alone
 			end = rest
 		}
 		b.WriteString(s[:rest])
