@@ -61,6 +61,7 @@ func TestTextWithKnownSecrets(t *testing.T) {
 	Setting("room.broker", "w:wi/thout7@house3")
 	Setting("", "http://h/?apikey=query7arg")
 	Setting("X_TOKEN", "tokenvalue")
+	Setting("homeassistant.broker", "swapped7word@@://")
 	Setting("X_TOKEN", "/etc/conch/token")
 	Arguments("srv", "--key", "afterkey7", "--password=behind7equals", "NAME_KEY=var7iable", "0123456789abcdef01", "--verbose", "plainword")
 	quoted, _ := json.Marshal(secret)
@@ -68,7 +69,7 @@ func TestTextWithKnownSecrets(t *testing.T) {
 	for _, form := range []string{
 		secret, string(quoted), string(twice), fmt.Sprintf("%q", secret), url.QueryEscape(secret), url.PathEscape(secret), fmt.Sprintf("%x", secret),
 		base64.StdEncoding.EncodeToString([]byte("u:" + secret)), base64.URLEncoding.EncodeToString([]byte("us:" + secret)), strings.ToUpper(secret),
-		"pa ss/w%20ord7", "pa ss/w ord7", "other&one", "wi/thout7", "query7arg", "tokenvalue", "afterkey7", "behind7equals", "var7iable", "0123456789abcdef01",
+		"pa ss/w%20ord7", "pa ss/w ord7", "other&one", "wi/thout7", "query7arg", "swapped7word", "tokenvalue", "afterkey7", "behind7equals", "var7iable", "0123456789abcdef01",
 		secret[:8] + "…",
 	} {
 		got := Text("<" + form + ">")
