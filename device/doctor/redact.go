@@ -93,8 +93,12 @@ func secrets(cfg config.Config, environ []string) (all []string) {
 
 // houseNames are what tells houses apart: hosts, names and ids.
 func houseNames(cfg config.Config) (all []string) {
-	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User)
-	for _, raw := range append(cfg.Room.Brokers(), cfg.Voice.URL, cfg.Room.VoteURL) {
+	all = append(all, cfg.Device.Name, cfg.Room.Name, cfg.Room.User, cfg.HomeAssistant.User)
+	addresses := slices.Concat(cfg.Room.Brokers(), []string{cfg.Voice.URL, cfg.Room.VoteURL, cfg.HomeAssistant.Broker})
+	for _, station := range cfg.Radio.Stations {
+		addresses = append(addresses, station.URL)
+	}
+	for _, raw := range addresses {
 		if u, err := url.Parse(raw); err == nil && !strings.HasSuffix(u.Hostname(), "openai.com") {
 			all = append(all, u.Hostname())
 		}
