@@ -61,8 +61,8 @@ func removal(name string) string {
 }
 
 // ofACopy is what to do with two devices that have one key.
-const ofACopy = "one card is a copy of the other: on one of the two devices delete identity.key in the state directory (/var/lib/conch), " +
-	"restart it, and pair it again"
+const ofACopy = "one card is a copy of the other: on one of the two devices delete identity.key in the state directory (on an appliance " +
+	"/var/lib/conch), restart it, and let it into the room anew"
 
 // offended makes a condition of a member that the broker of this device has put out, until that is forgotten. One that does not read may have
 // been switched off in a hurry: the first time is none.
@@ -71,11 +71,15 @@ func (l *Link) offended(o broker.Offence) {
 		return
 	}
 	code, name := condition.RoomKeptOut.Of(string(o.Device)), l.called(o.Device)
+	text := fmt.Sprintf("%s %s", name, o)
+	if o.Out > 0 {
+		text += fmt.Sprintf("; it is kept out for %v (time %d in a row)", o.Out, o.Times)
+	}
 	do := "switch " + name + " off and on again; if it does not end: " + removal(name)
 	if o.Twin {
 		do = ofACopy
 	}
-	l.o.Conditions.Set(code, fmt.Sprintf("%s %s; it is kept out for %v (time %d in a row)", name, o, o.Out, o.Times), do)
+	l.o.Conditions.Set(code, text, do)
 	last := time.AfterFunc(o.Out+broker.Forgiveness, func() { l.o.Conditions.Clear(code) })
 	if before, ok := l.offences.Swap(o.Device, last); ok {
 		before.(*time.Timer).Stop() //nolint:forcetypeassert // nothing else is in it

@@ -276,6 +276,9 @@ func (b *bounds) arrive(d round.DeviceID, from netip.Addr) (ok bool) {
 	}
 	twin := k.moves >= 4
 	b.mu.Unlock()
+	if twin && !over && !kept && !b.limits.unlimited {
+		b.on(Offence{Device: d, What: ExcessConnects, Twin: true})
+	}
 	if over {
 		b.offend(Offence{Device: d, What: ExcessConnects, Limit: int(60 * b.limits.Connects.Second), Twin: twin})
 	}
