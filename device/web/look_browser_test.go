@@ -409,3 +409,25 @@ func TestThePageOfAnotherDeviceIsLinked(t *testing.T) {
 	}
 	b.until(`document.querySelectorAll('.place a:not([hidden])').length === 0`)
 }
+
+// Words that come late open their question anew: what was to be answered before, and nobody heard, is not left open.
+func TestLateWordsLeaveNoAnswerOpen(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(desk)
+	h.question("kitchen", "m1", "(said aloud, and not written down)", "ada")
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Floor: "ada", Who: "Ada", Turn: "t1", Rest: "A soft egg takes six minutes."})
+	b.until(`document.querySelectorAll('.bubble.answer.growing').length === 1`)
+	place := round.Place{Epoch: round.Epoch{N: 1, Device: idOf("kitchen")}, Number: 1, Message: "m1"}
+	for _, p := range places {
+		h.happens(p.device, control.EventEntry, round.Entry{Kind: round.EntrySuperseded, Place: &place, Why: "words came late"})
+		h.happens(p.device, control.EventEntry, round.Entry{Kind: round.EntryClaim, Place: &place, Companion: "ada", By: idOf("kitchen")})
+	}
+	h.question("kitchen", "m2", "How long do I boil an egg?", "ada")
+	b.until(`document.querySelectorAll('.bubble.ask').length === 2`)
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Floor: "ada", Who: "Ada", Turn: "t1", Heard: "A soft egg", Rest: " takes six minutes."})
+	h.turn("ada", "t1", "A soft egg takes six minutes.", "A soft egg takes six minutes.", 4.2)
+	b.until(`document.querySelectorAll('.bubble.answer.growing, .bubble.answer.open').length === 0`)
+	if n := js[int](b, `document.querySelectorAll('.bubble.answer').length`); n != 1 {
+		t.Errorf("%d answers are shown; want 1", n)
+	}
+}

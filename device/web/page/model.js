@@ -206,7 +206,7 @@ export class Room {
         return this.round(e, message, at, now);
       case 'claim':
       case 'instead':
-        if (!e.companion || !message) return;
+        if (!e.companion || !message || this.find(`m:${message}`)?.state === 'superseded') return; // another device tells it late
         if (now > 0) this.chosen = e.companion;
         this.answer(message, e.companion, at, this.placeOf(e.by));
         return;
@@ -231,6 +231,10 @@ export class Room {
         if (r && !r.decision?.winner && e.kind === 'silent') this.nobody(message, at);
         const ask = this.find(`m:${message}`);
         if (ask && e.kind === 'superseded') this.change(ask, { state: 'superseded' });
+        // What was to be said to it, and nobody heard, is not said any more.
+        if (e.kind === 'superseded') {
+          this.bubbles = this.bubbles.filter((b) => b.kind !== 'answer' || b.message !== message || b.heard !== '' || !['open', 'growing'].includes(b.state));
+        }
       }
     }
   }
