@@ -158,7 +158,7 @@ func shippedPress(t *testing.T, program string) {
 	questions := []string{"tell me a story", "how long do I boil an egg", "will it rain tomorrow"}
 	presses := 0
 	for ; len(b.own()) < 50; presses++ {
-		if presses == 120 {
+		if presses == 240 { // on a busy machine a press may fall into a pause of the speech
 			t.Fatalf("%d presses, and %d figures", presses, len(b.own()))
 		}
 		b.quiet() // what the press before has recorded is over, too: silence, or something too short
