@@ -164,7 +164,7 @@ test: deps-test ## all tests (ten to twenty minutes on two cores, compiling incl
 	@{ status=0; if [ '$(PKG)' = ./... ]; then \
 		$(GO) test -json -p 3 -timeout 10m $$($(GO) list ./... | grep -vxF $(TIMED:./%=-e conch/%)) || status=1; \
 		$(GO) test -json -p 1 -timeout 15m $(TIMED) || status=1; \
-	else $(GO) test -json -p 1 -timeout 15m $(PKG) || status=1; fi; exit $$status; } | $(GO) run ./device/testlog
+	else $(GO) test -json -p 2 -timeout 15m $(PKG) || status=1; fi; exit $$status; } | $(GO) run ./device/testlog
 
 .PHONY: quick
 quick: deps ## the tests that need neither sound nor network: machines, decoders, tables, boards (half a minute)
