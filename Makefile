@@ -174,8 +174,8 @@ quick: deps ## the tests that need neither sound nor network: machines, decoders
 house: deps ## lines, files and methods, a package a line, the arrows that run back up inside each, and what is too long
 	@$(GO) run ./device/house -v
 
-# Where several goroutines share state. The device and the program hold whole evenings in real time: they are tried each night.
-SHARED ?= ./coordinator ./companions ./companions/voice/realtime ./companions/voice/cascade ./mqtt/... ./gpio ./audio/mixer ./device/announce ./device/control ./device/homeassistant ./device/intercom ./device/mcp ./device/printable ./device/reload ./device/room ./device/service ./device/store ./device/tuner ./device/usage ./device/world
+# Where several goroutines share state. The device, the program and the calls of the intercom keep real time: they are tried each night.
+SHARED ?= ./coordinator ./companions ./companions/voice/realtime ./companions/voice/cascade ./mqtt/... ./gpio ./audio/mixer ./device/announce ./device/control ./device/homeassistant ./device/mcp ./device/printable ./device/reload ./device/room ./device/service ./device/store ./device/tuner ./device/usage ./device/world
 
 .PHONY: race
 race: deps-test ## all tests under the race detector; race-shared: the packages whose goroutines share state
@@ -184,8 +184,7 @@ race: deps-test ## all tests under the race detector; race-shared: the packages 
 
 .PHONY: race-shared
 race-shared: deps-test
-	@$(GO) test -race -p 2 -timeout 20m $(filter-out ./coordinator ./device/intercom,$(SHARED))
-	@$(GO) test -race -timeout 20m ./device/intercom # its calls keep real time
+	@$(GO) test -race -p 2 -timeout 20m $(filter-out ./coordinator,$(SHARED))
 	@$(GO) test -race -timeout 20m ./coordinator -runs 1000
 
 .PHONY: fuzz
