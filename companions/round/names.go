@@ -145,10 +145,10 @@ func (s *company) rename(i int, other DeviceID) {
 	}
 }
 
-// roll is who belongs to the room, longest first; empty: nobody says.
+// roll is the list of members, the oldest member first; empty: there is no list.
 type roll []Listed
 
-// rank is how many of the room have been members for longer than d; whoever is not listed comes behind all who are.
+// rank is how many members are older than d; a device that is not listed comes behind all of them.
 func (l roll) rank(d DeviceID) int {
 	i := slices.IndexFunc(l, func(x Listed) bool { return x.Device == d })
 	if i < 0 {
@@ -162,7 +162,7 @@ func (l roll) senior(a, b DeviceID) bool {
 	return cmp.Or(cmp.Compare(l.rank(a), l.rank(b)), cmp.Compare(a, b)) < 0
 }
 
-// called is what people call a device that says it is called name: what the list says, and a name of the list is nobody else's.
+// called is the name of a device: that of the list, else the one it gives, unless the list gives that to another device.
 func (l roll) called(d DeviceID, name string) string {
 	if i := l.rank(d); i < len(l) {
 		return l[i].Name
