@@ -34,14 +34,16 @@ func TestTextWithoutKnownSecrets(t *testing.T) {
 		// What is none.
 		"https://house:7484/in/abcdefgh opens the page": "https://house:7484/in/abcdefgh opens the page",
 		"does it want TLS (mqtts://)?; try again":       "does it want TLS (mqtts://)?; try again",
-		"at 10:30@home":                           "at [secret]@home", // it has the form of one
-		"ada@house.example":                       "ada@house.example",
-		"npx -y @scope/server@2026.8.31":          "npx -y @scope/server@2026.8.31",
-		"Authorization: /etc/conch/token":         "Authorization: /etc/conch/token",
-		"voice.key_file: /etc/conch/key":          "voice.key_file: /etc/conch/key",
-		"OPENAI_API_KEY=KEY conch run":            "OPENAI_API_KEY=KEY conch run",
-		"there is no flag --token (see: help)":    "there is no flag --token (see: help)",
-		"the token expired; basic authentication": "the token expired; basic authentication",
+		"ws://, or wss://.? And ws://;#1":               "ws://, or wss://.? And ws://;#1",
+		"mqtt://)hunter2:x@house":                       "mqtt://[secret]@house",
+		"at 10:30@home":                                 "at [secret]@home", // it has the form of one
+		"ada@house.example":                             "ada@house.example",
+		"npx -y @scope/server@2026.8.31":                "npx -y @scope/server@2026.8.31",
+		"Authorization: /etc/conch/token":               "Authorization: /etc/conch/token",
+		"voice.key_file: /etc/conch/key":                "voice.key_file: /etc/conch/key",
+		"OPENAI_API_KEY=KEY conch run":                  "OPENAI_API_KEY=KEY conch run",
+		"there is no flag --token (see: help)":          "there is no flag --token (see: help)",
+		"the token expired; basic authentication":       "the token expired; basic authentication",
 		"": "",
 	} {
 		if got := Text(text); got != want {
@@ -62,6 +64,7 @@ func TestTextWithKnownSecrets(t *testing.T) {
 	Setting("", "http://h/?apikey=query7arg")
 	Setting("X_TOKEN", "tokenvalue")
 	Setting("homeassistant.broker", "swapped7word@@://")
+	Setting("companion.prompt", "jane@example.org wants https://example.org read")
 	Setting("X_TOKEN", "/etc/conch/token")
 	Arguments("srv", "--key", "afterkey7", "--password=behind7equals", "NAME_KEY=var7iable", "0123456789abcdef01", "--verbose", "plainword")
 	quoted, _ := json.Marshal(secret)
@@ -82,6 +85,7 @@ func TestTextWithKnownSecrets(t *testing.T) {
 		"conch: mqtt 1883 abc":  "conch: mqtt 1883 abc",
 		"/etc/conch/token":      "/etc/conch/token",
 		"plainword … and so on": "plainword … and so on",
+		"jane is at home":       "jane is at home",
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("%s is %s; want %s", text, got, want)

@@ -18,7 +18,7 @@ func Setting(name, value string) {
 	if secretName(name) && !path.MatchString(value) && !strings.Contains(value, "://") {
 		Add(value)
 	}
-	if user, rest, ok := strings.Cut(value, "@"); ok && strings.Contains(rest, "://") && !strings.ContainsAny(user, " \t\n/") {
+	if user, rest, ok := strings.Cut(value, "@"); ok && strings.Contains(rest, "://") && !strings.ContainsAny(value, " \t\n") && !strings.Contains(user, "/") {
 		Add(user) // of an address whose parts are in the wrong order
 	}
 	for _, key := range vendor.FindAllString(value, -1) {

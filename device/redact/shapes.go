@@ -100,7 +100,8 @@ func addresses(s string) string {
 		for end < len(s) && !ends(s[end:]) {
 			end++
 		}
-		if start == colon || rest < len(s) && s[rest] == ')' { // no scheme, or a scheme alone
+		alone := rest < end && strings.IndexByte("),.;!", s[rest]) >= 0 && !strings.Contains(s[rest:end], "@")
+		if start == colon || alone { // no scheme, or a sentence that names one
 			end = rest
 		}
 		b.WriteString(s[:rest])
