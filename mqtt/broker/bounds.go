@@ -133,8 +133,28 @@ type book struct {
 	times int       // put out in a row
 	until time.Time // kept out
 	place netip.Addr
-	moves int // connections in a row, each from another address than the one before
+	here  [2]moves // of IPv4, of IPv6
 	seen  time.Time
+}
+
+// moves tells one device that has moved from two that take the connection from each other.
+type moves struct {
+	from netip.Addr
+	at   time.Time
+	n    int // connections in a row, each from another address, and soon after the one before
+}
+
+// twins adds a connection; four moves are no coincidence. A device with IPv4 and IPv6 is one device.
+func (k *book) twins(from netip.Addr, now time.Time) bool {
+	m := &k.here[0]
+	if from.Is6() {
+		m = &k.here[1]
+	}
+	if m.n++; m.from == from || !m.from.IsValid() || now.Sub(m.at) > time.Minute {
+		m.n = 0
+	}
+	m.from, m.at = from, now
+	return m.n >= 4
 }
 
 // place is an address that members come from.
@@ -264,9 +284,7 @@ func (b *bounds) arrive(d round.DeviceID, from netip.Addr) (ok bool) {
 	}
 	p.shared, p.seen = p.shared || p.device != d, now
 	k := b.book(d, now)
-	if k.moves++; k.place == from {
-		k.moves = 0
-	}
+	twin := k.twins(from, now)
 	k.place = from
 	kept := now.Before(k.until)
 	over := false
@@ -274,7 +292,6 @@ func (b *bounds) arrive(d round.DeviceID, from netip.Addr) (ok bool) {
 		owed, _ := k.connects.take(b.limits.Connects, now, 1)
 		over = owed > 0
 	}
-	twin := k.moves >= 4
 	b.mu.Unlock()
 	if twin && !over && !kept && !b.limits.unlimited {
 		b.on(Offence{Device: d, What: ExcessConnects, Twin: true})

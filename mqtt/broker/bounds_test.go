@@ -121,19 +121,30 @@ func TestBansGrowAndAreForgotten(t *testing.T) {
 // A device whose connections come from two addresses in turn is two devices; one that has moved once is not.
 func TestTwoDevicesWithOneKeyAreNamed(t *testing.T) {
 	there := netip.MustParseAddr("192.168.0.9")
+	six := netip.MustParseAddr("fd00::9")
 	for name, c := range map[string]struct {
-		from func(int) netip.Addr
-		twin bool
+		from  func(int) netip.Addr
+		twin  bool
+		apart time.Duration
 	}{
-		"two devices":    {func(i int) netip.Addr { return []netip.Addr{home, there}[i%2] }, true},
-		"one device":     {func(int) netip.Addr { return home }, false},
-		"one that moves": {func(i int) netip.Addr { return []netip.Addr{home, there}[min(i/10, 1)] }, false},
-		"one that roams": {func(i int) netip.Addr { return []netip.Addr{home, there}[i/2%2] }, false},
+		"two devices":    {func(i int) netip.Addr { return []netip.Addr{home, there}[i%2] }, true, 8 * time.Second},
+		"one device":     {func(int) netip.Addr { return home }, false, 0},
+		"one that moves": {func(i int) netip.Addr { return []netip.Addr{home, there}[min(i/10, 1)] }, false, 0},
+		"one that roams": {func(i int) netip.Addr { return []netip.Addr{home, there}[i/2%2] }, false, 0},
+		"both kinds":     {func(i int) netip.Addr { return []netip.Addr{home, six}[i%2] }, false, 0},
+		"a day each":     {func(i int) netip.Addr { return []netip.Addr{home, there}[i%2] }, false, 24 * time.Hour},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b, told := quietBounds(Limits{})
 			for i := 0; len(*told) == 0 && i < 100; i++ {
 				b.arrive("d", c.from(i))
+				time.Sleep(c.apart)
+			}
+			if c.apart > time.Minute {
+				if len(*told) > 0 {
+					t.Errorf("%s: %+v", name, *told)
+				}
+				return
 			}
 			if o := (*told)[0]; o.What != ExcessConnects || o.Twin != c.twin || c.twin != (o.Out == 0) {
 				t.Errorf("%s: %+v", name, *told)
