@@ -34,7 +34,7 @@ const (
 func BenchmarkPressOverABadLine(b *testing.B) {
 	for _, near := range []bool{false, true} {
 		b.Run(map[bool]string{false: "broker", true: "both ways"}[near], func(b *testing.B) {
-			n := benchtest.Presses(400)
+			n := benchtest.Presses(map[bool]int{false: 60, true: 240}[near])
 			took, lost := badLinePresses(b, near, n)
 			q := func(p float64) float64 { return took[min(int(p*float64(len(took))), len(took)-1)] }
 			b.Logf("%d presses, %d lost; p50 %.0f p90 %.0f p99 %.0f max %.0f ms", n, lost, q(.5), q(.9), q(.99), q(1))

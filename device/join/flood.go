@@ -62,7 +62,7 @@ func removal(name string) string {
 
 // ofACopy is what to do with two devices that have one key.
 const ofACopy = "one card is a copy of the other: on one of the two devices delete identity.key in the state directory (on an appliance " +
-	"/var/lib/conch), restart it, and let it into the room anew"
+	"/var/lib/conch), restart it, and let it into the room again"
 
 // offended makes a condition of a member that the broker of this device has put out, until that is forgotten. One that does not read may have
 // been switched off in a hurry: the first time is none.

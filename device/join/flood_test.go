@@ -74,6 +74,9 @@ func TestWhoIsKeptOutIsTold(t *testing.T) {
 		}
 		l.offended(broker.Offence{Device: "pantry", What: broker.ExcessBytes, Times: 1, Out: 10 * time.Second})
 		l.offended(broker.Offence{Device: "cellar", What: broker.ExcessConnects, Twin: true, Times: 1, Out: 10 * time.Second})
+		if !l.o.Conditions.Holds("room.kept_out.cellar") {
+			t.Error("a copied card is not named")
+		}
 		for _, c := range l.o.Conditions.List() {
 			if c.Code == "room.kept_out.cellar" && (!strings.HasPrefix(c.Text, "cellar is two devices with one identity") || !strings.Contains(c.Do, "identity.key")) {
 				t.Errorf("a copied card: %+v", c)
