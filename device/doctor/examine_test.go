@@ -281,3 +281,16 @@ func shortDir(t *testing.T) string {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
+
+// What a report leaves out also stands in the settings of the radio and of Home Assistant.
+func TestHouseNamesAreThoseOfAllSettings(t *testing.T) {
+	var cfg config.Config
+	cfg.HomeAssistant.User, cfg.HomeAssistant.Broker = "greta", "mqtt://hass.lan:1883"
+	cfg.Radio.Stations = []config.Station{{Name: "one", URL: "http://music.lan/one"}}
+	all := houseNames(cfg)
+	for _, name := range []string{"greta", "hass.lan", "music.lan"} {
+		if !slices.Contains(all, name) {
+			t.Errorf("%s is not left out: %q", name, all)
+		}
+	}
+}
