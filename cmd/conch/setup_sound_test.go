@@ -104,10 +104,11 @@ func (p *pi) runs() (button *os.File) {
 	}
 	p.write("bin/systemctl", `#!/bin/sh
 cd `+p.dir+`
+state=$(cat state) # before the call is noted: the test changes it after that
 echo "$@" >>calls
 gone() { [ ! -e pid ] || { kill "$(cat pid)"; while kill -0 "$(cat pid)"; do sleep 0.02; done; rm pid; } 2>/dev/null; }
 case $1 in
-show) cat state ;;
+show) echo "$state" ;;
 stop) gone; echo inactive >state ;;
 restart) gone; conch --config conch.toml run <button >>log 2>&1 & echo $! >pid; echo active >state ;;
 esac
