@@ -304,6 +304,7 @@ func TestFlatAloneAnswersOnceWhereSomebodyJoins(t *testing.T) {
 func TestFlatLostSessionLeavesAnothersTurnAlone(t *testing.T) {
 	f := newFlat(t)
 	x := f.raise("kitchen", "Ada,Ben", boxOptions{})
+	x.until("both have their session", x.Ready)
 	f.calm()
 	x.types("Ben, short")
 	x.wait("Ben has spoken", kind(round.EntrySpoke, "ben"))
