@@ -74,6 +74,7 @@ type Device struct {
 	kept        *store.DB // of skills; nil: there is no state directory
 	sleep       skills.Sleep
 	desk        *announce.Desk
+	missed      *announce.Missed
 	conds       *condition.Book
 	synthesizer rehearsal.Synthesizer // speaks without the session
 	speaker     *audio.Speaker        // the sound card's
@@ -88,6 +89,7 @@ type Device struct {
 	link        *join.Link
 	pairing     *join.Pairing
 	actors      []actor        // what Run starts, besides the rest, in this order
+	serving     []actor        // the same, and ends once all others have: they talk to it
 	key         *twin.Key      // of the control socket
 	works       sync.WaitGroup // what actors have left to a goroutine; Run awaits it
 	buttons     []gpio.Events
@@ -149,16 +151,29 @@ func (d *Device) Run(ctx context.Context) error {
 		actors = append(actors, actor{"control", socket{d}.serve})
 	}
 	type end struct {
-		name string
-		err  error
+		name   string
+		serves bool
+		err    error
 	}
-	ends := make(chan end, len(actors))
+	ends := make(chan end, len(actors)+len(d.serving))
+	clients := len(actors)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // a server ends once those who talk to it have
+	defer stop()
+	for _, a := range d.serving {
+		go func() { ends <- end{a.name, true, a.run(serving)} }() // awaited below
+	}
 	for _, a := range actors {
-		go func() { ends <- end{a.name, a.run(ctx)} }() // awaited below
+		go func() { ends <- end{a.name, false, a.run(ctx)} }() // the same
 	}
 	var first error
-	for range actors {
+	for range cap(ends) {
 		e := <-ends
+		if !e.serves {
+			clients--
+		}
+		if clients == 0 {
+			stop()
+		}
 		if errors.Is(e.err, join.ErrRestart) && first == nil {
 			d.restarting.Store(true)
 			d.log.Info(logRestart)

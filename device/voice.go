@@ -65,7 +65,7 @@ func (d *Device) wireVoice() error {
 		d.usage.Add(x)
 	}
 	if made.Run != nil {
-		d.actors = append(d.actors, actor{kind.Name, made.Run})
+		d.serving = append(d.serving, actor{kind.Name, made.Run})
 	}
 	return nil
 }
