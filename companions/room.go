@@ -62,6 +62,7 @@ type Room struct {
 	started  atomic.Bool
 	alone    atomic.Bool
 	taken    atomic.Bool
+	spoken   atomic.Uint64 // messages of persons
 	members  atomic.Pointer[[]round.Member]
 	setting  atomic.Pointer[round.Setting]
 	settled  atomic.Bool
@@ -254,6 +255,9 @@ func (r *Room) Alone() bool { return r.alone.Load() }
 
 // Taken says that somebody in the room speaks, is about to, or is being chosen. It is one atomic load.
 func (r *Room) Taken() bool { return r.taken.Load() }
+
+// Spoken counts the messages of persons in the room since this device is in it.
+func (r *Room) Spoken() uint64 { return r.spoken.Load() }
 
 // Members are who is present, this device included, sorted by device.
 func (r *Room) Members() []round.Member { return slices.Clone(*r.members.Load()) }

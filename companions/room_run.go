@@ -145,6 +145,9 @@ func (r *Room) carryOut(e round.Effect) {
 		r.unasked()
 	case round.Remember:
 		r.memory.add(e.Message)
+		if _, ok := e.Message.From.Companion(); !ok {
+			r.spoken.Add(1)
+		}
 	case round.Correct:
 		r.memory.correct(e.ID, e.Text, e.Release)
 	case round.Record:

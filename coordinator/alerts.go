@@ -84,8 +84,14 @@ func (a *alerts) take(done chan alert.How) {
 	}
 }
 
-// answer ends what has begun to ring, because a person knows of it.
-func (a *alerts) answer() { a.feed(alert.Answered{At: a.clock.Now()}) }
+// answer ends what has begun to ring, because a person knows of it; a person elsewhere may not.
+func (a *alerts) answer(elsewhere bool) {
+	if elsewhere {
+		a.feed(alert.Hushed{At: a.clock.Now()})
+		return
+	}
+	a.feed(alert.Answered{At: a.clock.Now()})
+}
 
 // sounded is told that a round is over.
 func (a *alerts) sounded(r rang) {
@@ -103,8 +109,10 @@ func (a *alerts) pass() {
 	}
 }
 
-// look is told whether alerts are in the foreground, and says what is new of them for the turn machine.
-func (a *alerts) look(front bool) (news turn.AlertChanged, ok bool) {
+// look is told whether alerts are in the foreground, and whether no turn, call or words are live, and says what is new of them for the turn
+// machine.
+func (a *alerts) look(front, calm bool) (news turn.AlertChanged, ok bool) {
+	a.feed(alert.Calmed{At: a.clock.Now(), Yes: calm})
 	a.feed(alert.Fronted{At: a.clock.Now(), Yes: front})
 	news = turn.AlertChanged{Begun: a.m.Begun(), Rings: a.m.Rings()}
 	if news == a.told {

@@ -117,7 +117,14 @@ func TestAnAlertGivesWayAndComesBack(t *testing.T) {
 		}},
 		{"a press elsewhere in the room", func(g *rig) {
 			g.HushRoom(g.Now(), g.speaker.Drop())
-		}, func(*rig) { time.Sleep(2 * time.Second) }},
+		}, func(g *rig) {
+			from := g.Now()
+			time.Sleep(59 * time.Second)
+			if _, heard := g.rounds(from, g.Now()); heard > 0 {
+				g.t.Errorf("it was heard for %v in the minute after the press", heard)
+			}
+			time.Sleep(2 * time.Second)
+		}},
 	} {
 		t.Run(d.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

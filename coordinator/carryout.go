@@ -11,6 +11,9 @@ import (
 func (r *runner) carryOut(e turn.Effect) {
 	switch e := e.(type) {
 	case turn.Order:
+		if c, ok := e.(turn.CommitInput); ok {
+			r.injections.pressEnded(c.Turn, true)
+		}
 		r.c.o.Voice.Do(e)
 
 	case turn.OpenCapture:
@@ -56,7 +59,7 @@ func (r *runner) carryOut(e turn.Effect) {
 		}
 		r.stopJob(e.Handle, how)
 	case turn.StopAlert:
-		r.alerts.answer()
+		r.alerts.answer(e.Elsewhere)
 	case turn.DiscardHandle:
 		r.discard(e.Handle, e.Why)
 

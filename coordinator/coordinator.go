@@ -36,6 +36,7 @@ type Options struct {
 
 	// In a room; both are called by the runner and must not block.
 	Taken    func() bool   // somebody else has the floor: injected turns wait for it (default: nobody)
+	Spoken   func() uint64 // counts what persons said in the room: a press elsewhere was an utterance if one follows (default: nothing)
 	OnInject func(turn.ID) // an injected turn begins now; OnEnd tells its end
 	// OnKept: the question that was kept for a session is asked now, as if somebody had pressed; alone says that nobody else may answer.
 	OnKept func(turn.ID) (alone bool)
@@ -103,6 +104,9 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.Taken == nil {
 		o.Taken = func() bool { return false }
+	}
+	if o.Spoken == nil {
+		o.Spoken = func() uint64 { return 0 }
 	}
 	if o.OnInject == nil {
 		o.OnInject = func(turn.ID) {}

@@ -86,20 +86,92 @@ type localDone struct {
 // injections is the runner's side of the queue: who waits for which outcome. Owned by runner.
 type injections struct {
 	// fixed after newInjections
-	clock Clock
-	log   *slog.Logger
-	spawn func(func())
+	clock  Clock
+	log    *slog.Logger
+	spawn  func(func())
+	spoken func() uint64 // see Options
 
 	q        inject.Queue
 	waiting  map[inject.ID]injection
 	speaking turn.ID             // the turn of q.Speaking; empty when the local voice speaks it
 	local    Source              // of q.Speaking, when the local voice speaks it
+	by       inject.By           // what cut q.Speaking, as far as is known
+	press    press               // the gesture that did
 	kept     chan inject.Outcome // of the question that is kept, while there is a session; nil: none waits
 }
 
 func newInjections(o Options, spawn func(func())) injections {
 	o.Inject.LocalVoice = o.LocalVoice != nil
-	return injections{clock: o.Clock, log: o.Log, spawn: spawn, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
+	return injections{clock: o.Clock, log: o.Log, spawn: spawn, spoken: o.Spoken, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
+}
+
+// press is a gesture that cut an injection: it becomes an utterance, or it does not.
+type press struct {
+	turn    turn.ID       // of a press at this device
+	until   time.Duration // of a gesture elsewhere, which is no utterance if nobody has the floor then; 0: it is of this device
+	spoken  uint64        // what persons had said in the room before it
+	settled bool
+	speaks  bool // once settled: it is an utterance
+}
+
+// gestured notes a gesture before the machine takes it.
+func (i *injections) gestured(ev turn.Event) {
+	if i.q.Speaking() == 0 {
+		return
+	}
+	switch e := ev.(type) {
+	case turn.Pressed:
+		i.by, i.press = inject.Button, press{turn: e.Turn}
+	case turn.Asked:
+		i.by, i.press = inject.Hush, press{settled: true, speaks: true}
+	case turn.Hushed:
+		i.by, i.press = inject.Hush, press{settled: !e.Room, until: i.clock.Now() + elsewhereFor, spoken: i.spoken()}
+	case turn.Quieted:
+		i.by, i.press = inject.Hush, press{until: i.clock.Now() + elsewhereFor, spoken: i.spoken()}
+	}
+}
+
+// taken looks what the machine made of a gesture.
+func (i *injections) taken(ev turn.Event, m turn.Machine) {
+	if p, ok := ev.(turn.Pressed); ok && m.Turn() != p.Turn {
+		i.pressEnded(p.Turn, false) // it opened no turn
+	}
+	if i.speaking != "" && i.speaking == m.Turn() && !m.Unheard() {
+		i.by = inject.Machine // it was not cut
+	}
+}
+
+// pressEnded settles the press of a turn: committed as an utterance, or ended without one.
+func (i *injections) pressEnded(id turn.ID, speaks bool) {
+	if id != "" && id == i.press.turn {
+		i.settle(speaks)
+	}
+}
+
+func (i *injections) settle(speaks bool) {
+	if !i.press.settled {
+		i.press.settled, i.press.speaks = true, speaks
+		i.tell(i.q.Settle(i.clock.Now(), speaks))
+	}
+}
+
+// elsewhere settles a gesture at another device: a person's words follow it, or nobody has the floor a second later.
+func (i *injections) elsewhere(taken func() bool) {
+	switch p := i.press; {
+	case p.until == 0 || p.settled:
+	case i.spoken() != p.spoken:
+		i.settle(true)
+	case i.clock.Now() >= p.until && !taken():
+		i.settle(false)
+	}
+}
+
+// cut ends the one that is being spoken, after so much of it was heard.
+func (i *injections) cut(id inject.ID, heard int) {
+	i.tell(i.q.Cut(i.clock.Now(), id, inject.Cut{By: i.by, Heard: samples(heard)}))
+	if i.press.settled {
+		i.tell(i.q.Settle(i.clock.Now(), i.press.speaks))
+	}
 }
 
 // add puts one into the queue.
@@ -170,11 +242,8 @@ func (i *injections) tell(endings []inject.Ending) {
 
 // outcomeOf is the outcome of an injection by the end of the turn in which it was spoken.
 func outcomeOf(r turn.Reason) inject.Outcome {
-	switch r {
-	case turn.Done:
+	if r == turn.Done {
 		return inject.Delivered
-	case turn.InterruptedByPress:
-		return inject.Interrupted
 	}
 	return inject.Failed
 }
@@ -183,6 +252,7 @@ func outcomeOf(r turn.Reason) inject.Outcome {
 func (r *runner) inject() {
 	kept, _ := r.m.Kept()
 	r.injections.keep(kept && r.m.Online())
+	r.injections.elsewhere(r.c.o.Taken)
 	for q := &r.injections.q; q.Len() > 0; {
 		s := r.situation()
 		r.injections.tell(q.Expire(r.now(), s))
@@ -192,6 +262,8 @@ func (r *runner) inject() {
 			return
 		}
 		in := r.injections.waiting[d.ID]
+		r.injections.settle(false)
+		r.injections.by, r.injections.press = inject.Machine, press{settled: true}
 		if d.Local {
 			if r.fact(turn.Preempted{At: r.now()}); !r.m.Silent() { // what the end of a call leaves to be said
 				q.Back(d.ID)
@@ -243,14 +315,18 @@ func (i *injections) expire() {
 	}
 }
 
-// turnEnded tells the injection that was spoken in this turn, if one was.
-func (i *injections) turnEnded(id turn.ID, why turn.Reason) {
+// turnEnded ends the injection that was spoken in this turn, if one was, and settles a press that began it.
+func (i *injections) turnEnded(id turn.ID, s turn.Summary) {
+	i.pressEnded(id, false)
 	if id == "" || id != i.speaking {
 		return
 	}
 	i.speaking = ""
-	q := &i.q
-	i.tell(q.Ended(i.clock.Now(), q.Speaking(), outcomeOf(why)))
+	if s.Reason == turn.InterruptedByPress {
+		i.cut(i.q.Speaking(), s.Heard)
+		return
+	}
+	i.tell(i.q.Ended(i.clock.Now(), i.q.Speaking(), outcomeOf(s.Reason)))
 }
 
 // beginsFor is how long what is to be said waits for whoever is told of it. Our choice: a card that writes takes a tenth of a second.
@@ -327,16 +403,20 @@ const takenPoll = 50 * time.Millisecond
 
 // wake is when the queue may have something new to say; or never.
 func (i *injections) wake(now time.Duration, situation func() inject.Situation) time.Duration {
+	next := never
+	if p := i.press; p.until != 0 && !p.settled {
+		next = now + takenPoll
+	}
 	if i.q.Len() == 0 {
-		return never
+		return next
 	}
 	s := situation()
 	at, ok := i.q.Wake(now, s)
-	switch {
-	case (s.Taken || s.Streaming) && s.Idle && (!ok || at > now+takenPoll):
-		return now + takenPoll
-	case ok:
-		return at
+	if (s.Taken || s.Streaming) && s.Idle && i.q.Busy() && (!ok || at > now+takenPoll) {
+		at, ok = now+takenPoll, true
 	}
-	return never
+	if ok && (next == never || at < next) {
+		next = at
+	}
+	return next
 }

@@ -2,6 +2,9 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,8 +27,10 @@ func (g *rig) answerer(d time.Duration) func(turn.Order) {
 		go func() {
 			resp := turn.ResponseID("r-" + c.Turn)
 			g.Post(turn.ResponseStarted{At: g.Now(), Turn: c.Turn, Response: resp})
-			n := g.Audio(context.Background(), c.Turn, tone(d, 9))
-			g.Post(turn.DeltaArrived{At: g.Now(), Turn: c.Turn, Response: resp, Item: "i-" + turn.ItemID(c.Turn), Samples: n})
+			for left := d; left > 0; left -= time.Second {
+				n := g.Audio(context.Background(), c.Turn, tone(min(left, time.Second), 9))
+				g.Post(turn.DeltaArrived{At: g.Now(), Turn: c.Turn, Response: resp, Item: "i-" + turn.ItemID(c.Turn), Samples: n})
+			}
 			g.Post(turn.ResponseDone{At: g.Now(), Turn: c.Turn, Response: resp})
 		}()
 	}
@@ -316,30 +321,145 @@ func TestACallbackThatInjectsDoesNotDeadlock(t *testing.T) { // row 11
 	})
 }
 
-func TestAnInterruptedInjectionIsOfferedOnceMore(t *testing.T) {
+// What a person silences is over. It is said once more where the gesture became an utterance and little had been heard; and where it is to
+// be heeded and nobody at this device has shown that they heard it, after a minute of quiet.
+func TestWhatAGestureMakesOfAnInjection(t *testing.T) {
+	tap := func(g *rig) {
+		g.press()
+		time.Sleep(50 * time.Millisecond)
+		g.Release(g.Now(), rate/20, button)
+	}
+	utterance := func(g *rig) { g.utter(2 * time.Second) }
+	hush := func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) }
+	line := func(g *rig) { g.Ask("what time is it") }
+	var taken atomic.Bool
+	var spoken atomic.Uint64
+	elsewhere := func(held, answered time.Duration, speaks uint64) func(*rig) { // a press for so long, and an answer
+		return func(g *rig) {
+			g.HushRoom(g.Now(), g.speaker.Drop())
+			taken.Store(true)
+			time.Sleep(held)
+			spoken.Add(speaks)
+			time.Sleep(answered)
+			taken.Store(false)
+		}
+	}
+	const early, late = 700 * time.Millisecond, 2500 * time.Millisecond
+	for name, row := range map[string]struct {
+		heed  bool
+		at    time.Duration
+		by    func(*rig)
+		times int // that it is said
+		rests bool
+		want  inject.Outcome
+	}{
+		"a tap":                                {false, early, tap, 1, false, inject.Interrupted},
+		"a late tap":                           {false, late, tap, 1, false, inject.Interrupted},
+		"an utterance":                         {false, early, utterance, 2, false, inject.Delivered},
+		"a late utterance":                     {false, late, utterance, 1, false, inject.Interrupted},
+		"a hush":                               {false, early, hush, 1, false, inject.Interrupted},
+		"a typed line":                         {false, early, line, 2, false, inject.Delivered},
+		"a late typed line":                    {false, late, line, 1, false, inject.Interrupted},
+		"a tap elsewhere":                      {false, early, elsewhere(200*time.Millisecond, 0, 0), 1, false, inject.Interrupted},
+		"an utterance elsewhere":               {false, early, elsewhere(2*time.Second, 3*time.Second, 1), 2, false, inject.Delivered},
+		"a late utterance elsewhere":           {false, late, elsewhere(2*time.Second, 3*time.Second, 1), 1, false, inject.Interrupted},
+		"to be heeded, a tap":                  {true, early, tap, 2, true, inject.Delivered},
+		"to be heeded, a late tap":             {true, late, tap, 1, false, inject.Interrupted},
+		"to be heeded, an utterance":           {true, early, utterance, 2, true, inject.Delivered},
+		"to be heeded, a late utterance":       {true, late, utterance, 1, false, inject.Interrupted},
+		"to be heeded, a late hush":            {true, late, hush, 2, true, inject.Delivered},
+		"to be heeded, a late typed line":      {true, late, line, 2, true, inject.Delivered},
+		"to be heeded, a late tap elsewhere":   {true, late, elsewhere(200*time.Millisecond, 0, 0), 2, true, inject.Delivered},
+		"to be heeded, an utterance elsewhere": {true, late, elsewhere(2*time.Second, 3*time.Second, 1), 2, true, inject.Delivered},
+	} {
+		for _, local := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", local ", local), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice, o.Taken, o.Spoken = fakeLocalVoice{}, taken.Load, spoken.Load })
+					g.answering(4 * time.Second)
+					sounded := 0
+					sound := func(context.Context) ([]int16, error) {
+						sounded++
+						return tone(4*time.Second, 4), nil
+					}
+					in := inject.Injection{Prompt: "tea is ready", TTL: time.Hour, Heed: row.heed, Local: local}
+					done := g.Announce(t.Context(), Announcement{Injection: in, Sound: sound})
+					time.Sleep(row.at)
+					from := g.Now()
+					row.by(g)
+					time.Sleep(30 * time.Second)
+					g.settle()
+					if early := len(done) > 0; early == row.rests {
+						t.Errorf("after half a minute it has an outcome: %v", early)
+					}
+					g.quiet()
+					wantOutcome(t, "the injection", done, row.want)
+					n := sounded
+					var last time.Duration
+					for _, r := range g.records {
+						if r.Source == "inject" {
+							n++
+							last = r.Ended
+						}
+					}
+					wantEqual(t, "times that it was said", []int{n}, []int{row.times})
+					if row.rests && !local && last-from < time.Minute {
+						t.Errorf("said again within %v", last-from)
+					}
+				})
+			})
+		}
+	}
+}
+
+// One to be heeded is said once more, and no more: then nobody has heard it.
+func TestOneToBeHeededIsSaidOnceMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)
-		g.answering(2 * time.Second)
-		done := g.Inject("tea is ready", inject.Normal, "", time.Hour)
-		for n := range 2 {
-			time.Sleep(500 * time.Millisecond)
-			g.press()
-			g.settle()
-			if first := n == 0; first != (len(done) == 0) {
-				t.Errorf("after press %d it has an outcome: %v", n+1, !first)
-			}
-			time.Sleep(10 * time.Millisecond)
-			g.Release(g.Now(), 0, button)
+		g.answering(4 * time.Second)
+		done := g.Announce(t.Context(), Announcement{Injection: inject.Injection{Prompt: "your pills", TTL: time.Hour, Heed: true}})
+		time.Sleep(2 * time.Second)
+		g.Hush(g.Now(), g.speaker.Drop())
+		time.Sleep(59 * time.Second)
+		if !g.Quiet() {
+			t.Error("while it rests the device is not quiet")
 		}
-		wantOutcome(t, "the injection", done, inject.Interrupted)
+		g.Ask("what time is it") // the minute begins anew behind the answer
+		time.Sleep(62 * time.Second)
+		wantEqual(t, "state", []turn.State{g.State()}, []turn.State{turn.Idle})
+		time.Sleep(4 * time.Second)
+		wantEqual(t, "state", []turn.State{g.State()}, []turn.State{turn.InResponse})
+		g.Hush(g.Now(), g.speaker.Drop())
+		wantOutcome(t, "the second time", done, inject.Unheard)
 		g.quiet()
-		var said []string
-		for _, r := range g.records {
-			if r.Source == "inject" {
-				said = append(said, r.Reason)
+	})
+}
+
+// What the machine cuts is offered again: a person has silenced nothing.
+func TestWhatTheMachineCutsIsOfferedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice = fakeLocalVoice{} })
+		for _, s := range []int{0, 1} {
+			sounded := 0
+			done := g.Announce(t.Context(), Announcement{Injection: inject.Injection{Prompt: "tea", TTL: time.Hour, Local: true}, Sound: func(context.Context) ([]int16, error) {
+				sounded++
+				return tone(4*time.Second, 4), nil
+			}})
+			time.Sleep(2 * time.Second)
+			for range 1 + s { // a card that is lost, once and twice
+				g.speaker.mu.Lock()
+				sources := slices.Clone(g.speaker.sources)
+				g.speaker.mu.Unlock()
+				for _, src := range sources {
+					src.Cut()
+				}
+				time.Sleep(2 * time.Second)
 			}
+			time.Sleep(10 * time.Second)
+			wantOutcome(t, "it", done, []inject.Outcome{inject.Delivered, inject.Interrupted}[s])
+			wantEqual(t, "times", []int{sounded}, []int{2})
 		}
-		wantEqual(t, "its turns", said, []string{"interrupted", "interrupted"})
+		g.quiet()
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -93,7 +94,7 @@ func (r *runner) loop() {
 		r.inject()
 		r.alerts.pass()
 		r.foci.look(r.m, r.injections.aloud(), r.alerts.waits())
-		if news, ok := r.alerts.look(r.foci.alerting()); ok {
+		if news, ok := r.alerts.look(r.foci.alerting(), r.m.Silent() && !r.m.InCall() && !r.injections.aloud()); ok {
 			r.fact(news)
 		}
 		r.tellSpeech()
@@ -102,7 +103,7 @@ func (r *runner) loop() {
 		r.outputs.heal()
 		r.c.online.Store(r.m.Online())
 		r.c.settled.Store(true)
-		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && r.injections.q.Len() == 0)
+		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && !r.injections.q.Busy())
 		timer.Reset(r.untilDue())
 		select {
 		case <-r.ctx.Done():
@@ -179,7 +180,11 @@ func (r *runner) take(e entry) {
 		r.outputs.over(of.src)
 	case localDone:
 		r.outputs.over(of.src)
-		r.injections.tell(r.injections.q.Ended(r.now(), of.id, of.how))
+		if of.how == inject.Interrupted {
+			r.injections.cut(of.id, of.src.Heard())
+		} else {
+			r.injections.tell(r.injections.q.Ended(r.now(), of.id, of.how))
+		}
 		return
 	case injection:
 		r.injections.add(of)
@@ -230,7 +235,9 @@ func (r *runner) take(e entry) {
 			r.foci.hushed()
 		}
 	}
+	r.injections.gestured(e.ev)
 	r.fact(e.ev)
+	r.injections.taken(e.ev, r.m)
 	if heard && r.m.Unheard() {
 		r.hushed = r.outputs.silence(r.m.Turn(), r.edge)
 		r.texts.cut(r.m.Turn())

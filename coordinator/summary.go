@@ -88,7 +88,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 		}
 		r.hushed = hushed{}
 	}
-	r.injections.turnEnded(e.Turn, s.Reason)
+	r.injections.turnEnded(e.Turn, s)
 	r.summaries = append(r.summaries, p)
 	r.summarise(false)
 }

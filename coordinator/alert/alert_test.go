@@ -43,6 +43,10 @@ func (s *script) word(t *testing.T, word string) (out []string) {
 		feed(Answered{s.now})
 	case word == "front", word == "behind":
 		feed(Fronted{s.now, word == "front"})
+	case word == "hush":
+		feed(Hushed{s.now})
+	case word == "calm", word == "loud":
+		feed(Calmed{s.now, word == "calm"})
 	case word == "sounded", word == "unheard":
 		feed(Sounded{s.now, s.sound.ID, s.sound.Round, word == "sounded"})
 	default:
@@ -90,16 +94,20 @@ func TestTable(t *testing.T) {
 		{"another waits", "ask1 front ask2"},
 		{"another has joined", "ask1 front 1s sounded ask2 1500ms"},
 		{"two ring", "ask1 ask2 front 1s sounded"},
+		{"rests", "ask1 front 1s hush"},
+		{"rings once more", "ask1 front 1s hush 1m"},
 	}
 	rows := []struct{ label, words string }{
 		{"another is asked for", "ask3"},
 		{"a person presses", "press"},
+		{"it is hushed", "hush"},
 		{"it is withdrawn", "withdraw1"},
 		{"the other is withdrawn", "withdraw2"},
 		{"something goes before it", "behind"},
 		{"nothing goes before it", "front"},
 		{"its round is over", "sounded"},
 		{"a pause later", "1500ms"},
+		{"a minute later", "1m"},
 		{"5 minutes later", "5m"},
 		{"5 minutes, and heard", "sounded 5m"},
 	}
@@ -227,6 +235,29 @@ func TestEachRingsForItsOwnTime(t *testing.T) {
 	}
 }
 
+// What is hushed from elsewhere rings once more, after a minute of quiet, and then no more.
+func TestWhatIsHushedRingsOnceMore(t *testing.T) {
+	for way, want := range map[string]string{
+		"ask1 front 1s hush 59s":                                    "sound 1, silence 1",
+		"ask1 front 1s hush behind 60s front":                       "sound 1, silence 1, sound 1",
+		"ask1 front 1s hush 60s 1s hush 5m":                         "sound 1, silence 1, sound 1, silence 1, end 1 unheeded",
+		"ask1 front 1s hush 60s 1s press":                           "sound 1, silence 1, sound 1, silence 1, end 1 stopped",
+		"ask1 front 1s hush loud 10m calm 59s":                      "sound 1, silence 1",
+		"ask1 front 1s hush loud 10m calm 60s":                      "sound 1, silence 1, sound 1",
+		"ask1 front 1s hush 10s ask2":                               "sound 1, silence 1, sound 2",
+		"ask1 front 1s hush 10s ask2 1s press 50s 1499ms":           "sound 1, silence 1, sound 2, silence 2, end 2 stopped, sound 1",
+		"ask1 front 1s hush 10s press 49999ms":                      "sound 1, silence 1",
+		"ask1 front 1s hush withdraw1 2m":                           "sound 1, silence 1, end 1 withdrawn",
+		"ask1 front 1s sounded hush 60s 2m sounded 1m59s":           "sound 1, sound 1, sound 1",
+		"ask1 front 1s sounded hush 60s 2m sounded 1500ms 117500ms": "sound 1, sound 1, sound 1",
+	} {
+		var s script
+		if got := strings.Join(s.run(t, way), ", "); got != want {
+			t.Errorf("%s: %s; want %s", way, got, want)
+		}
+	}
+}
+
 func TestTheEndOfACutRoundIsNotThatOfTheNext(t *testing.T) {
 	var s script
 	s.run(t, "ask1 front behind front")
@@ -262,7 +293,7 @@ func TestRandomWalk(t *testing.T) {
 			t.Fatalf("this life has CONCH_SEED=%d", seed+i)
 		}
 	}
-	for h := Stopped; h <= Failed; h++ {
+	for h := Stopped; h <= Unheeded; h++ {
 		if ends[h] == 0 {
 			t.Errorf("none ended as %v: too tame", h)
 		}
@@ -274,10 +305,11 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 	var m Machine
 	var now time.Duration
 	var sounds Order // what sounds, or nothing
-	front, asked := false, ID(0)
+	front, calm, asked := false, true, ID(0)
 	ended, heard, longest := map[ID]How{}, map[ID]time.Duration{}, map[ID]time.Duration{}
 	feed := func(ev Event) {
 		_, press := ev.(Answered)
+		_, hush := ev.(Hushed)
 		before := m.Ringing()
 		var out []Order
 		m, out = Step(m, ev)
@@ -287,7 +319,7 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 			}
 			switch o.Do {
 			case Sound:
-				if !front || sounds.ID != 0 || o.ID != m.Ringing()[0] || len(m.Ringing()) != m.n {
+				if !front || sounds.ID != 0 || o.ID != m.Ringing()[0] || len(m.Ringing())+m.Resting() != m.n {
 					t.Fatalf("%v: %v, in front %t, while %v; %+v", now, show(o), front, show(sounds), m)
 				}
 				sounds = o
@@ -297,7 +329,7 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 				}
 				sounds = Order{}
 			case End:
-				if o.How == Stopped && !(press && slices.Contains(before, o.ID)) || o.How == Unanswered && heard[o.ID] != longest[o.ID] || heard[o.ID] > longest[o.ID] {
+				if o.How == Unheeded && !hush || o.How == Stopped && !(press && slices.Contains(before, o.ID)) || o.How == Unanswered && heard[o.ID] != longest[o.ID] || heard[o.ID] > longest[o.ID] {
 					t.Fatalf("%v: %v, heard for %v of %v", now, show(o), heard[o.ID], longest[o.ID])
 				}
 				ended[o.ID] = o.How
@@ -333,7 +365,7 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 		}
 	}
 	for range 60 {
-		switch rng.IntN(8) {
+		switch rng.IntN(10) {
 		case 0, 1:
 			asked++
 			longest[asked] = time.Duration(1+rng.IntN(20)) * time.Second
@@ -352,14 +384,20 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 				sounds = Order{}
 				feed(Sounded{now, was.ID, was.Round, rng.IntN(4) > 0})
 			}
+		case 8:
+			feed(Hushed{now})
+		case 9:
+			calm = !calm
+			feed(Calmed{now, calm})
 		case 7:
-			wait(now + time.Duration(rng.IntN(9000))*time.Millisecond)
+			wait(now + time.Duration(rng.IntN(9000))*time.Millisecond + Rest*time.Duration(rng.IntN(6)/5))
 		}
-		if !m.Any() {
+		if !m.Any() && front {
 			front = false
+			feed(Fronted{now, false})
 		}
 	}
-	for m.Any() {
+	for m.n > 0 {
 		feed(Withdrawn{now, m.queue[0].id})
 	}
 	if len(ended) != int(asked) || m != (Machine{}) {

@@ -14,17 +14,19 @@
 //
 // table:begin
 //
-//	                          none  behind       sounds              between rounds      behind again  another waits     another has joined          two ring
-//	another is asked for      .     .            .                   .                   .             .                 .                           .
-//	a person presses          .     .            cut, 1 stopped      1 stopped           1 stopped     cut, 1 stopped    cut, 1 stopped              1 stopped, 2 stopped
-//	it is withdrawn           .     1 withdrawn  cut, 1 withdrawn    1 withdrawn         1 withdrawn   cut, 1 withdrawn  1 withdrawn                 1 withdrawn
-//	the other is withdrawn    .     .            .                   .                   .             2 withdrawn       2 withdrawn                 2 withdrawn
-//	something goes before it  .     .            cut                 .                   .             cut               cut                         .
-//	nothing goes before it    .     sound        .                   .                   sound         .                 .                           .
-//	its round is over         .     .            .                   .                   .             .                 .                           .
-//	a pause later             .     .            .                   sound               .             .                 .                           sound
-//	5 minutes later           .     .            cut, 1 failed       sound, cut, 1 over  .             cut, 1 failed     1 over, cut, 2 failed       sound, 1 over, cut, 2 over
-//	5 minutes, and heard      .     .            sound, cut, 1 over  sound, cut, 1 over  .             sound, 1 over     sound, 1 over, cut, 2 over  sound, 1 over, cut, 2 over
+//	                          none  behind       sounds              between rounds      behind again  another waits     another has joined          two ring                    rests        rings once more
+//	another is asked for      .     .            .                   .                   .             .                 .                           .                           .            .
+//	a person presses          .     .            cut, 1 stopped      1 stopped           1 stopped     cut, 1 stopped    cut, 1 stopped              1 stopped, 2 stopped        .            cut, 1 stopped
+//	it is hushed              .     .            cut                 .                   .             cut               cut                         .                           .            cut, 1 unheeded
+//	it is withdrawn           .     1 withdrawn  cut, 1 withdrawn    1 withdrawn         1 withdrawn   cut, 1 withdrawn  1 withdrawn                 1 withdrawn                 1 withdrawn  cut, 1 withdrawn
+//	the other is withdrawn    .     .            .                   .                   .             2 withdrawn       2 withdrawn                 2 withdrawn                 .            .
+//	something goes before it  .     .            cut                 .                   .             cut               cut                         .                           .            cut
+//	nothing goes before it    .     sound        .                   .                   sound         .                 .                           .                           .            .
+//	its round is over         .     .            .                   .                   .             .                 .                           .                           .            .
+//	a pause later             .     .            .                   sound               .             .                 .                           sound                       .            .
+//	a minute later            .     .            .                   sound               .             .                 .                           sound                       sound        .
+//	5 minutes later           .     .            cut, 1 failed       sound, cut, 1 over  .             cut, 1 failed     1 over, cut, 2 failed       sound, 1 over, cut, 2 over  sound        cut, 1 failed
+//	5 minutes, and heard      .     .            sound, cut, 1 over  sound, cut, 1 over  .             sound, 1 over     sound, 1 over, cut, 2 over  sound, 1 over, cut, 2 over  sound        sound, cut, 1 over
 //
 // table:end
 package alert

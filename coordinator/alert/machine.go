@@ -10,6 +10,7 @@ const (
 	Most    = 16                      // alerts at the same time; one more has failed
 	Longest = 5 * time.Minute         // how long one may be heard that says nothing of it
 	Pause   = 1500 * time.Millisecond // between two rounds of sound
+	Rest    = time.Minute             // of quiet, before one that was hushed rings once more
 )
 
 // Machine is what rings on a device and what waits behind it, whole, as a comparable value. Its zero value is a device on which
@@ -22,6 +23,7 @@ type Machine struct {
 	of    ID            // the first in the last round, by which that is told from others
 	next  time.Duration // the next round begins then …
 	plays bool          // … but now one sounds
+	loud  bool          // it is not quiet here: nothing that rests comes back
 }
 
 type item struct {
@@ -30,10 +32,29 @@ type item struct {
 	since time.Duration // it is heard since then, when it rings and is in front
 	left  time.Duration // for how much longer it may be heard
 	heard bool          // something of it was
+	rests time.Duration // it was hushed, and waits until then; 0: it does not
+	again bool          // it was hushed before
 }
 
-// Any tells that one rings, or wants to.
-func (m Machine) Any() bool { return m.n > 0 }
+// Any tells that one rings, or wants to. One that rests does not.
+func (m Machine) Any() bool {
+	for _, q := range m.queue[:m.n] {
+		if q.rests == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Resting counts those that were hushed and ring once more.
+func (m Machine) Resting() (n int) {
+	for _, q := range m.queue[:m.n] {
+		if q.rests != 0 {
+			n++
+		}
+	}
+	return n
+}
 
 // Begun tells that some have begun to ring, so that a person may know of them.
 func (m Machine) Begun() bool { return m.round > 0 }
@@ -53,15 +74,20 @@ func (m Machine) Ringing() (all []ID) {
 
 // Wake is when time alone changes something. The runner tells the machine by Passed.
 func (m Machine) Wake() (at time.Duration, ok bool) {
-	if !m.front || m.n == 0 {
-		return 0, false
+	sooner := func(t time.Duration) {
+		if !ok || t < at {
+			at, ok = t, true
+		}
 	}
-	if !m.plays {
-		at, ok = m.next, true
+	if m.front && !m.plays && m.Any() {
+		sooner(m.next)
 	}
 	for _, q := range m.queue[:m.n] {
-		if over := q.since + q.left; q.from > 0 && (!ok || over < at) {
-			at, ok = over, true
+		if m.front && q.from > 0 {
+			sooner(q.since + q.left)
+		}
+		if q.rests != 0 && !m.loud {
+			sooner(q.rests)
 		}
 	}
 	return at, ok

@@ -20,8 +20,15 @@ type (
 		At time.Duration
 		ID ID
 	}
-	// Answered: a person stops what rings.
+	// Answered: a person at this device stops what rings.
 	Answered struct{ At time.Duration }
+	// Hushed: something else does, a hush or a press at another device. It rings once more, after Rest of quiet.
+	Hushed struct{ At time.Duration }
+	// Calmed: no turn, call or words are live any more, or some are.
+	Calmed struct {
+		At  time.Duration
+		Yes bool
+	}
 	// Fronted: nothing goes before alerts any more, or something does.
 	Fronted struct {
 		At  time.Duration
@@ -41,6 +48,8 @@ type (
 func (Asked) event()     {}
 func (Withdrawn) event() {}
 func (Answered) event()  {}
+func (Hushed) event()    {}
+func (Calmed) event()    {}
 func (Fronted) event()   {}
 func (Sounded) event()   {}
 func (Passed) event()    {}
@@ -74,9 +83,12 @@ const (
 	Unanswered            // it was heard for as long as it may be
 	Taken                 // Withdrawn
 	Failed                // nobody can have heard it
+	Unheeded              // hushed for the second time
 )
 
-func (h How) String() string { return [...]string{"stopped", "unanswered", "withdrawn", "failed"}[h] }
+func (h How) String() string {
+	return [...]string{"stopped", "unanswered", "withdrawn", "failed", "unheeded"}[h]
+}
 
 // Step returns the machine after ev and what becomes of whom, in order.
 func Step(m Machine, ev Event) (Machine, []Order) {
@@ -90,6 +102,10 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 		}
 	case Answered:
 		s.answered(e.At)
+	case Hushed:
+		s.hushed(e.At)
+	case Calmed:
+		s.calmed(e)
 	case Fronted:
 		s.fronted(e)
 	case Sounded:
@@ -126,8 +142,8 @@ func (s *step) asked(e Asked) {
 		e.Longest = Longest
 	}
 	s.m.queue[s.m.n] = item{id: e.ID, left: e.Longest}
-	if s.m.n++; s.m.n == 1 {
-		s.m.next = e.At
+	if s.m.n++; s.m.round == 0 {
+		s.m.next = max(s.m.next, e.At)
 		s.passed(e.At)
 	}
 }
@@ -148,6 +164,46 @@ func (s *step) answered(at time.Duration) {
 	}
 	for m.Begun() {
 		s.end(at, slices.IndexFunc(m.queue[:m.n], func(q item) bool { return q.from > 0 }), Stopped)
+	}
+}
+
+// hushed has what rings rest, and ends what was hushed before.
+func (s *step) hushed(at time.Duration) {
+	m := &s.m
+	if !m.Begun() {
+		return
+	}
+	s.silence()
+	for i := 0; i < m.n; {
+		switch q := &m.queue[i]; {
+		case q.from == 0:
+			i++
+		case q.again:
+			s.end(at, i, Unheeded)
+		default:
+			if m.front {
+				q.left -= at - q.since
+			}
+			q.from, q.rests, q.again = 0, at+Rest, true
+			i++
+		}
+	}
+	if m.n > 0 {
+		m.round, m.next = 0, at+Pause
+	}
+}
+
+// calmed: what rests does so for the whole of its rest.
+func (s *step) calmed(e Calmed) {
+	m := &s.m
+	if m.n == 0 || m.loud != e.Yes {
+		return
+	}
+	m.loud = !e.Yes
+	for i := range m.queue[:m.n] {
+		if q := &m.queue[i]; q.rests != 0 {
+			q.rests = e.At + Rest
+		}
 	}
 }
 
@@ -197,6 +253,11 @@ func (s *step) sounded(e Sounded) {
 // passed ends what was heard for as long as it may be, and has all others begin the next round together.
 func (s *step) passed(at time.Duration) {
 	m := &s.m
+	for i := range m.queue[:m.n] {
+		if q := &m.queue[i]; q.rests != 0 && q.rests <= at && !m.loud {
+			q.rests = 0
+		}
+	}
 	if !m.front {
 		return
 	}
@@ -210,13 +271,20 @@ func (s *step) passed(at time.Duration) {
 			s.end(at, i, Failed)
 		}
 	}
-	if m.n == 0 || m.plays || at < m.next {
+	if !m.Any() || m.plays || at < m.next {
 		return
 	}
 	m.round++
-	m.plays, m.of = true, m.queue[0].id
+	m.plays, m.of = true, 0
 	for i := range m.queue[:m.n] {
-		if q := &m.queue[i]; q.from == 0 {
+		q := &m.queue[i]
+		if q.rests != 0 {
+			continue
+		}
+		if m.of == 0 {
+			m.of = q.id
+		}
+		if q.from == 0 {
 			q.from, q.since = m.round, at
 		}
 	}

@@ -30,10 +30,27 @@ const (
 	Expired             // its ttl passed while it waited
 	Replaced            // a newer one with the same key took its place
 	Failed              // its turn failed, or the queue had no place
+	Unheard             // cut, and nobody at this device has shown that they heard it: of one to be heeded
 )
 
 func (o Outcome) String() string {
-	return [...]string{"delivered", "interrupted", "expired", "replaced", "failed"}[o]
+	return [...]string{"delivered", "interrupted", "expired", "replaced", "failed", "unheard"}[o]
+}
+
+// By is what cut an injection.
+type By uint8
+
+// Causes of a cut.
+const (
+	Machine By = iota // a call, a lost card, something more urgent, the end of the device
+	Button            // a press at this device
+	Hush              // a hush, a stop, a typed line, a press at another device
+)
+
+// Cut is how an injection was cut, and how much of it was heard before.
+type Cut struct {
+	By    By
+	Heard time.Duration
 }
 
 // ID numbers the injections of one queue, from 1.
@@ -47,6 +64,7 @@ type Injection struct {
 	TTL      time.Duration // how long it may wait; 0: Config.TTL
 	Local    bool          // the local voice speaks it in any case: what the device itself has to say
 	Once     bool          // not offered again when it was interrupted
+	Heed     bool          // a press at this device after Told counts as heard; any other cut has it said once more after Rest of quiet
 }
 
 // Config are the bounds and the policy of the queue; zero fields mean the defaults.
@@ -55,7 +73,9 @@ type Config struct {
 	Joined     int           // callers that may join one being spoken (8); beyond it they fail
 	TTL        time.Duration // 10 min
 	GapWait    time.Duration // NORMAL waits this long for a gap in content, or for the room's floor (30 s)
-	Again      int           // how often an interrupted one is offered again: 0 means once, below 0 never
+	Again      int           // how often one that was cut may be offered again: 0 means once, below 0 never
+	Told       time.Duration // heard for this long it was understood (1.5 s)
+	Rest       time.Duration // quiet before one to be heeded is said again (60 s)
 	LocalVoice bool          // a local voice can speak any prompt: offline, it speaks instead of expiring
 }
 
@@ -105,12 +125,14 @@ type Delivery struct {
 // In a room a device that is idle is not all: while a person or a companion elsewhere has the floor, NORMAL and
 // BLOCK_… wait for it, 30 s at most. PREEMPT does not wait. Whichever begins takes the floor from everybody (Options.OnInject).
 //
-// Offer → Queued → Next → Ended is the way of one. Every ID that Offer gave comes back in exactly one Ending.
+// Offer → Queued → Next → Ended is the way of one. Every ID that Offer gave comes back in exactly one Ending. What a person cuts is over
+// (Interrupted); where the press becomes an utterance, and less than Told was heard, it is offered once more after the answer.
 type Queue struct {
 	c        Config
 	next     ID
 	waiting  []waiting // sorted: priority falling, then place rising
 	speaking waiting   // zero id: nothing is being spoken
+	pressed  waiting   // it was cut by a gesture that may become an utterance; zero id: none was
 }
 
 type waiting struct {
@@ -119,7 +141,8 @@ type waiting struct {
 	place   ID            // of the first with this key
 	offered time.Duration // when it began to wait
 	expires time.Duration
-	again   int // times it was interrupted and offered again
+	again   int           // times it was cut and offered again
+	after   time.Duration // it rests until then, or longer where it is not quiet; 0: it does not
 	joined  []ID
 }
 
@@ -130,11 +153,18 @@ func New(c Config) Queue {
 	c.TTL = cmp.Or(c.TTL, 10*time.Minute)
 	c.GapWait = cmp.Or(c.GapWait, 30*time.Second)
 	c.Again = cmp.Or(c.Again, 1)
+	c.Told = cmp.Or(c.Told, 1500*time.Millisecond)
+	c.Rest = cmp.Or(c.Rest, time.Minute)
 	return Queue{c: c}
 }
 
 // Len counts what waits; what is being spoken does not.
 func (q *Queue) Len() int { return len(q.waiting) }
+
+// Busy reports whether one waits for its turn soon: one that rests does not.
+func (q *Queue) Busy() bool {
+	return q.pressed.id != 0 || slices.ContainsFunc(q.waiting, func(w waiting) bool { return w.after == 0 })
+}
 
 // Speaking is the injection being spoken, 0 if none.
 func (q *Queue) Speaking() ID { return q.speaking.id }
@@ -157,6 +187,10 @@ func (q *Queue) Offer(now time.Duration, in Injection) (ID, Verdict, []Ending) {
 	w := waiting{Injection: in, id: id, place: id, offered: now, expires: now + in.TTL}
 	var out []Ending
 	if in.Key != "" {
+		if q.pressed.id != 0 && q.pressed.Key == in.Key {
+			out = q.pressed.end(out, Replaced)
+			q.pressed = waiting{}
+		}
 		for i := range q.waiting {
 			if q.waiting[i].Key == in.Key {
 				w.place = q.waiting[i].place // it keeps the place in the queue
@@ -207,6 +241,13 @@ func (q *Queue) Expire(now time.Duration, s Situation) []Ending {
 // Next hands over the first injection whose time has come, and holds it as being spoken until Ended or Back. In a call
 // it hands over PREEMPT only, and beginning it ends the call.
 func (q *Queue) Next(now time.Duration, s Situation) (Delivery, bool) {
+	if q.speaking.id != 0 || !s.Idle || s.InCall {
+		for i := range q.waiting {
+			if w := &q.waiting[i]; w.after != 0 {
+				w.after = now + q.c.Rest
+			}
+		}
+	}
 	if q.speaking.id != 0 || !s.Idle {
 		return Delivery{}, false
 	}
@@ -215,7 +256,7 @@ func (q *Queue) Next(now time.Duration, s Situation) (Delivery, bool) {
 		if !ok {
 			continue
 		}
-		q.speaking = w
+		q.speaking, q.speaking.after = w, 0
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return Delivery{ID: w.id, Prompt: w.Prompt, Local: local}, true
 	}
@@ -224,7 +265,7 @@ func (q *Queue) Next(now time.Duration, s Situation) (Delivery, bool) {
 
 // may is the table of TURNS.md 5, a row an if.
 func (q *Queue) may(w waiting, now time.Duration, s Situation) (local, ok bool) {
-	if s.InCall && w.Priority < Preempt {
+	if s.InCall && w.Priority < Preempt || now < w.after {
 		return false, false
 	}
 	if s.Taken && w.Priority < Preempt && now < w.offered+q.c.GapWait {
@@ -250,20 +291,67 @@ func (q *Queue) Back(id ID) {
 	}
 }
 
-// Ended tells how the turn of id went. An interrupted one is offered again, once by default, if its time is not over.
+// Ended ends the one that is being spoken. Interrupted is a Cut by the machine.
 func (q *Queue) Ended(now time.Duration, id ID, how Outcome) []Ending {
-	w := q.speaking
-	if id == 0 || w.id != id {
+	if how == Interrupted {
+		return q.Cut(now, id, Cut{})
+	}
+	if id == 0 || q.speaking.id != id {
 		return nil // known already
 	}
+	w := q.speaking
 	q.speaking = waiting{}
-	if how == Interrupted && !w.Once && w.again < q.c.Again && now < w.expires {
-		w.again++
-		w.offered = now
-		q.insert(w)
+	return w.end(nil, how)
+}
+
+// Cut takes away the one that is being spoken. It is over, or offered again, at most Again times; for a gesture Settle decides which.
+func (q *Queue) Cut(now time.Duration, id ID, c Cut) []Ending {
+	if id == 0 || q.speaking.id != id {
 		return nil
 	}
-	return w.end(nil, how)
+	w, told := q.speaking, c.Heard >= q.c.Told
+	q.speaking = waiting{}
+	switch again := q.again(w, now); {
+	case c.By == Machine && again:
+		q.repeat(now, w, 0)
+		return nil
+	case w.Heed && c.By == Button && told:
+	case w.Heed && again:
+		q.repeat(now, w, now+q.c.Rest)
+		return nil
+	case w.Heed:
+		return w.end(nil, Unheard)
+	case again && !told && c.By != Machine:
+		out := q.Settle(now, false) // of an earlier one
+		q.pressed = w
+		return out
+	}
+	return w.end(nil, Interrupted)
+}
+
+// Settle tells whether the gesture that cut one was an utterance. Then it is offered once more, else it is over.
+func (q *Queue) Settle(now time.Duration, utterance bool) []Ending {
+	w := q.pressed
+	q.pressed = waiting{}
+	switch {
+	case w.id == 0:
+		return nil
+	case utterance && q.again(w, now):
+		q.repeat(now, w, 0)
+		return nil
+	}
+	return w.end(nil, Interrupted)
+}
+
+// again reports whether one that was cut may be offered once more.
+func (q *Queue) again(w waiting, now time.Duration) bool {
+	return !w.Once && w.again < q.c.Again && now < w.expires
+}
+
+func (q *Queue) repeat(now time.Duration, w waiting, after time.Duration) {
+	w.again++
+	w.offered, w.after = now, after
+	q.insert(w)
 }
 
 // Withdraw ends one that waits.
@@ -287,7 +375,7 @@ func (q *Queue) Forgo(id ID) {
 // Wake is the next time at which Expire or Next may say something new without anything else having happened.
 func (q *Queue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool) {
 	for _, w := range q.waiting {
-		for _, t := range [...]time.Duration{w.expires, w.expires + q.c.TTL, w.offered + q.c.GapWait} {
+		for _, t := range [...]time.Duration{w.expires, w.expires + q.c.TTL, w.offered + q.c.GapWait, w.after} {
 			gap := s.Streaming && w.Priority == Normal || s.Taken && w.Priority < Preempt
 			if t <= now || t == w.offered+q.c.GapWait && !gap {
 				continue
@@ -303,13 +391,15 @@ func (q *Queue) Wake(now time.Duration, s Situation) (at time.Duration, ok bool)
 // Close ends everything: what waits and what is spoken.
 func (q *Queue) Close() []Ending {
 	var out []Ending
-	if q.speaking.id != 0 {
-		out = q.speaking.end(out, Interrupted)
+	for _, w := range []waiting{q.speaking, q.pressed} {
+		if w.id != 0 {
+			out = w.end(out, Interrupted)
+		}
 	}
 	for _, w := range q.waiting {
 		out = w.end(out, Failed)
 	}
-	q.speaking, q.waiting = waiting{}, nil
+	q.speaking, q.pressed, q.waiting = waiting{}, waiting{}, nil
 	return out
 }
 

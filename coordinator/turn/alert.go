@@ -31,13 +31,13 @@ func (s *step) answerAlert(e Pressed) {
 	} else {
 		s.do(FlushSpeaker{Turn: e.Turn})
 	}
-	s.stopAlert()
+	s.stopAlert(false)
 	s.forgetGrant(e.At)
 }
 
-func (s *draft) stopAlert() {
+func (s *draft) stopAlert(elsewhere bool) {
 	if s.m.alert.begun {
-		s.do(StopAlert{})
+		s.do(StopAlert{elsewhere})
 		s.m.alert = alert{}
 	}
 }

@@ -159,8 +159,8 @@ type (
 		Handle    Handle
 		Preempted bool
 	}
-	// StopAlert ends the alert that has begun to ring: a person has heard it.
-	StopAlert struct{}
+	// StopAlert ends the alert that has begun to ring: a person at this device has heard it. One that is stopped from elsewhere rings again.
+	StopAlert struct{ Elsewhere bool }
 	// SetVolume sets and remembers the volume, 0..100.
 	SetVolume struct {
 		Turn   ID

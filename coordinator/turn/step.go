@@ -308,6 +308,13 @@ func (s *step) asked(e Asked) {
 // hushed: silence, and no new turn. When two people press at once, each hushes the other's device and neither loses
 // the utterance: whose message counts is for the room to say.
 func (s *step) hushed(e Hushed) {
+	s.silenced(e)
+	if e.Room && s.m.alert.rings {
+		s.stopAlert(true)
+	}
+}
+
+func (s *step) silenced(e Hushed) {
 	if e.Room && s.m.state == Listening {
 		s.do(FlushSpeaker{Turn: s.m.turn})
 		return

@@ -250,6 +250,14 @@ func (d *Driver) Alone() bool { return d.Room != nil && d.Room.Alone() }
 // Taken says that an announcement of this device has to wait for the room.
 func (d *Driver) Taken() bool { return d.Room != nil && d.Room.Taken() }
 
+// Spoken counts the messages of persons in the room; 0: there is none.
+func (d *Driver) Spoken() uint64 {
+	if d.Room == nil {
+		return 0
+	}
+	return d.Room.Spoken()
+}
+
 // Settled says that the room has done what follows from what it was told.
 func (d *Driver) Settled() bool { return d.Room == nil || d.Room.Settled() }
 
