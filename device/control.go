@@ -113,6 +113,9 @@ func (s socket) Status() control.Status {
 		now.Companion = &control.Named{ID: first.ID, Name: first.Name}
 	}
 	now.Now = d.goesOn()
+	for _, m := range d.missed.List() {
+		now.Missed = append(now.Missed, control.MissedRow{At: m.At, Text: m.Text, Why: string(m.Why)})
+	}
 	if d.page != nil {
 		now.Page = d.page.Pages()
 	}

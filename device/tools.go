@@ -152,6 +152,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Log: d.log.With("skill", name), Now: d.wall(), Language: string(d.cfg.Device.Language),
 		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
 		Mute:     func() error { return d.sound.SetMuted(true) },
+		Missed:   func() []skills.Missed { return d.missed.Asked() },
 		Ring:     d.ring,
 		Library:  d.shelf(),
 		Intercom: d.intercomSkill(),
@@ -201,6 +202,8 @@ func (d *Device) newDesk() {
 	if d.kept != nil {
 		o.Store = d.kept.Skill("announcements")
 	}
+	d.missed = announce.NewMissed(d.log, d.wall(), o.Store, d.lights.Missed)
+	o.Missed = d.missed
 	d.desk = announce.New(o)
 	d.actors = append(d.actors, actor{"announcements", d.desk.Run})
 }
@@ -215,9 +218,13 @@ func (d *Device) ring(a skills.Alert) (stop func()) {
 				d.log.Error(logSkillEnded, "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
 			}
 		}()
+		if how == alert.Unanswered || how == alert.Unheeded {
+			d.missed.Add(a.Text, skills.OutcomeUnanswered)
+		}
 		if a.Ended != nil {
 			a.Ended([...]skills.Ended{
 				alert.Stopped: skills.Finished, alert.Unanswered: skills.Interrupted, alert.Taken: skills.Interrupted, alert.Failed: skills.Failed,
+				alert.Unheeded: skills.Interrupted,
 			}[how])
 		}
 	}()

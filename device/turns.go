@@ -69,6 +69,7 @@ func (d *Device) Say(ctx context.Context, text string, in inject.Injection) (str
 	in.Prompt = announce.WordForWord(text)
 	select {
 	case o := <-d.coordinator.Announce(ctx, coordinator.Announcement{Injection: in, Text: text}):
+		d.missed.Said(text, o)
 		return o.String(), nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("say: %w", ctx.Err())

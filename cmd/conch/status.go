@@ -70,6 +70,14 @@ func (d describe) status(s control.Status, width int) string {
 	add(d.in.Phrase("status.silence"), d.silence(s.Silence))
 	add(d.in.Phrase("status.today"), d.today(s.Today))
 	add(d.in.Phrase("status.page"), strings.Join(s.Page, " "))
+	if s.Now != nil {
+		for _, t := range s.Now.Timers {
+			add(d.in.Phrase("status.timer"), d.timer(t))
+		}
+	}
+	for _, m := range s.Missed {
+		add(d.in.Phrase("status.missed"), fmt.Sprintf("%s: %s (%s)", d.ago(d.now.Sub(m.At)), sentence(printable.Text(m.Text)), d.in.Phrase("missed."+m.Why)))
+	}
 	if len(s.Conditions) == 0 {
 		add(d.in.Phrase("status.wrong"), d.in.Phrase("status.nothing"))
 	}
@@ -84,6 +92,14 @@ func (d describe) status(s control.Status, width int) string {
 	var b strings.Builder
 	twoColumns(&b, "", rows, width)
 	return b.String()
+}
+
+// timer is one that runs or rings.
+func (d describe) timer(t control.TimerRow) string {
+	if left := t.Ends.Sub(d.now); left > 0 {
+		return d.in.Phrase("status.timer_left", "name", printable.Text(t.Name), "span", d.span(left))
+	}
+	return d.in.Phrase("status.timer_rings", "name", printable.Text(t.Name))
 }
 
 // volumeFrom is where the volume comes from.

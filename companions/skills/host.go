@@ -20,6 +20,7 @@ type Host struct {
 	Store    Store                     // of this skill; nil: nothing can be kept
 	Announce func(Announcement)        // asks for a turn that nobody pressed for; it waits for the disk where that is durable, and for nothing else
 	Ring     func(Alert) (stop func()) // sounds until a person has heard it; it never waits
+	Missed   func() []Missed           // what people silenced or did not hear, the newest first; nil: nothing is noted
 	Room     *Room                     // nil: one companion that is alone
 	Intercom *Intercom                 // nil: no other device can be called
 	Library  *Library                  // nil: there is no place for one
@@ -49,8 +50,16 @@ type Announcement struct {
 	Priority  Priority      // when it may begin
 	Key       string        // one of this skill that waits is replaced by a newer one of its key; empty: each counts
 	TTL       time.Duration // how long it may wait; 0: ten minutes
+	Heed      bool          // a press at this device counts as heard after 1.5 s; any other cut has it said once more after 60 s of quiet
 	Durable   bool          // on the disk when Announce returns, and until its outcome: a crash does not lose it (SKILLS.md 2.4)
 	Done      func(Outcome) // called once with the outcome, on a goroutine of its own, unless nil; after a crash nobody is called
+}
+
+// Missed is an announcement or an alert that a person silenced or did not hear.
+type Missed struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	Why  Outcome   `json:"why"`
 }
 
 // Priority is when an announcement may begin.

@@ -94,7 +94,9 @@ type Outcome string
 // Outcomes.
 const (
 	OutcomeDelivered   Outcome = "delivered"
-	OutcomeInterrupted Outcome = "interrupted"
+	OutcomeInterrupted Outcome = "interrupted" // a person silenced it
+	OutcomeUnheard     Outcome = "unheard"     // of one to be heeded: silenced twice, and nobody at this device showed that they heard it
+	OutcomeUnanswered  Outcome = "unanswered"  // of an alert alone: it rang, and nobody pressed
 	OutcomeExpired     Outcome = "expired"
 	OutcomeReplaced    Outcome = "replaced"
 	OutcomeFailed      Outcome = "failed"

@@ -45,6 +45,7 @@ type Options struct {
 	Store    skills.Store // nil: nothing can be kept
 	Knows    func(companion string) bool
 	Say      func(context.Context, coordinator.Announcement) <-chan inject.Outcome
+	Missed   *Missed // nil: what is not heard is not noted
 }
 
 // Desk takes announcements. All methods may be called from any goroutine.
@@ -69,7 +70,16 @@ func (d *Desk) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { close(d.ended) })
 	defer stop()
 	d.resume()
-	<-d.ended
+	for look := time.NewTicker(missedLook); !d.over(); {
+		if d.o.Missed != nil {
+			d.o.Missed.show()
+		}
+		select {
+		case <-d.ended:
+			look.Stop()
+		case <-look.C:
+		}
+	}
 	d.mu.Lock()
 	d.late = true
 	d.mu.Unlock()
@@ -105,6 +115,9 @@ func (d *Desk) resume() {
 		if what == waits {
 			d.say(key, r, nil)
 		} else {
+			if d.o.Missed != nil && what == late {
+				d.o.Missed.Add(r.Text, skills.OutcomeExpired)
+			}
 			d.forget(key)
 		}
 	}
@@ -114,7 +127,7 @@ func (d *Desk) resume() {
 func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
 	prompt, text := r.words(d.o.Language)
 	a := coordinator.Announcement{
-		Injection: inject.Injection{Prompt: prompt, Key: r.Key, Priority: inject.Priority(r.Priority), TTL: r.wait(d.o.Now())},
+		Injection: inject.Injection{Prompt: prompt, Key: r.Key, Priority: inject.Priority(r.Priority), TTL: r.wait(d.o.Now()), Heed: r.Heed},
 		Who:       turn.Who(r.Companion), Text: text,
 	}
 	if r.Key != "" {
@@ -131,6 +144,9 @@ func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
 	outcome := d.o.Say(context.Background(), a)
 	d.spawn(func() {
 		how := k.end(skills.Outcome((<-outcome).String())) // each has one, at the latest when the coordinator ends
+		if d.o.Missed != nil && !d.over() {
+			d.o.Missed.Ended(r.Text, how)
+		}
 		if done != nil {
 			d.tell(r, done, how)
 		}
@@ -255,6 +271,9 @@ func (d *Desk) recall() {
 	}
 	d.read, d.old = true, map[string]record{}
 	err := d.o.Store.All("", func(key string, value []byte) bool {
+		if key == missedKey {
+			return true
+		}
 		var n uint64
 		if _, err := fmt.Sscanf(key, "%x", &n); err == nil {
 			d.next = max(d.next, n)

@@ -60,10 +60,14 @@ func (d *disk) All(_ string, f func(string, []byte) bool) error {
 	return nil
 }
 
-func (d *disk) Get(string, string) ([]byte, error) { return nil, nil }
-func (d *disk) Companions() ([]string, error)      { return nil, nil }
-func (d *disk) left() int                          { return len(d.values) }
-func (d *disk) set(f func())                       { d.mu.Lock(); defer d.mu.Unlock(); f() }
+func (d *disk) Get(_, key string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.values[key], nil
+}
+func (d *disk) Companions() ([]string, error) { return nil, nil }
+func (d *disk) left() int                     { return len(d.values) }
+func (d *disk) set(f func())                  { d.mu.Lock(); defer d.mu.Unlock(); f() }
 
 // life is one life of a device: a Desk, and what it says.
 type life struct {

@@ -23,6 +23,7 @@ type record struct {
 	Priority  skills.Priority `json:"priority,omitempty"`
 	Key       string          `json:"key,omitempty"`
 	TTL       time.Duration   `json:"ttl"`
+	Heed      bool            `json:"heed,omitempty"`
 	Until     time.Time       `json:"until"`           // it may begin until then
 	Begun     int             `json:"begun,omitempty"` // in so many lives of the device it has begun
 }
@@ -30,7 +31,7 @@ type record struct {
 func recordOf(skill string, a skills.Announcement, now time.Time) record {
 	r := record{
 		Skill: skill, Prompt: a.Prompt, Text: cmp.Or(a.Text, a.Prompt), Companion: a.Companion,
-		Priority: a.Priority, Key: a.Key, TTL: cmp.Or(max(a.TTL, 0), ttl),
+		Priority: a.Priority, Key: a.Key, Heed: a.Heed, TTL: cmp.Or(max(a.TTL, 0), ttl),
 	}
 	r.Until = now.Add(r.TTL)
 	return r

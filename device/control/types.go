@@ -60,11 +60,19 @@ type Status struct {
 	Room       *RoomBrief            `json:"room,omitempty"`    // nil: one companion, alone
 	Servers    []mcp.State           `json:"mcp,omitempty"`     // of the Model Context Protocol
 	Companion  *Named                `json:"companion,omitempty"`
-	Page       []string              `json:"page,omitempty"` // its addresses
-	Now        *Now                  `json:"now,omitempty"`  // nil: no timer runs, and nothing plays
+	Page       []string              `json:"page,omitempty"`   // its addresses
+	Now        *Now                  `json:"now,omitempty"`    // nil: no timer runs, and nothing plays
+	Missed     []MissedRow           `json:"missed,omitempty"` // the newest first
 
 	Pairing PairingLine `json:"pairing"`
 	Paired  *PairedRoom `json:"paired,omitempty"` // the room this device is in by pairing
+}
+
+// MissedRow is an announcement or an alert of the last day that was silenced or not heard.
+type MissedRow struct {
+	At   time.Time `json:"at"`
+	Text string    `json:"text"`
+	Why  string    `json:"why"` // interrupted, unheard, unanswered, expired, failed
 }
 
 // Now is what goes on besides turns.

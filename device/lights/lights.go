@@ -202,6 +202,9 @@ func (l *Lights) Floor(who round.Participant) {
 // Pairing shows whether a person's way into a room is open.
 func (l *Lights) Pairing(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Pairing = yes }) }
 
+// Missed shows whether something was said of which no person has asked who did not hear it.
+func (l *Lights) Missed(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Missed = yes }) }
+
 // Quiet is light.quiet as it is now.
 func (l *Lights) Quiet() string { return *l.quiet.Load() }
 

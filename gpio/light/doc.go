@@ -18,6 +18,8 @@
 //	error      a turn failed; something is wrong that a   red, two blinks every 2 s       0.1 on, 0.15 off, 0.1 on, 1.65 off
 //	           person can mend
 //	offline    no session with the server                 amber, a dim pulse every 4 s    0.8 on, 3.2 off
+//	missed     something was said that nobody heard, and  white, a short dim flash every 6 s  0.12 on, 5.88 off
+//	           nobody has asked since
 //	off        nothing                                    dark                            dark
 //
 // White is the person, other colours are companions, red and amber are trouble; no companion has those. While the

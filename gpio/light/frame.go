@@ -31,6 +31,8 @@ const (
 	breathLeast  = 0.15 // never quite dark: something goes on
 	pulsePeriod  = 4 * time.Second
 	pulseLength  = 800 * time.Millisecond
+	flashPeriod  = 6 * time.Second
+	flashLength  = 120 * time.Millisecond
 	pulseLevel   = 0.5 // of the amber pulse
 	turnPeriod   = 2 * time.Second
 	dimLevel     = 0.35 // of somebody else's floor
@@ -51,6 +53,7 @@ var rhythms = map[Look]rhythm{
 	Other:     {60 * time.Millisecond, 1940 * time.Millisecond},
 	Error:     doubleBlink,
 	Offline:   {pulseLength, pulsePeriod - pulseLength},
+	Missed:    {flashLength, flashPeriod - flashLength},
 }
 
 var doubleBlink = rhythm{100 * time.Millisecond, 150 * time.Millisecond, 100 * time.Millisecond, doublePeriod - 350*time.Millisecond}
@@ -126,6 +129,9 @@ func (s Scene) strength(shape Shape, since time.Duration, level float64) (float6
 		return 1, 0
 	}
 	lit, stays := rhythms[s.Look].at(since)
+	if s.Look == Missed && smooth {
+		return dimLevel * one(lit), stays
+	}
 	return one(lit), stays
 }
 

@@ -21,9 +21,10 @@ const (
 	Other
 	Error
 	Offline
+	Missed
 )
 
-var lookNames = [...]string{"off", "listening", "waiting", "speaking", "pairing", "muted", "other", "error", "offline"}
+var lookNames = [...]string{"off", "listening", "waiting", "speaking", "pairing", "muted", "other", "error", "offline", "missed"}
 
 func (l Look) String() string {
 	if int(l) < len(lookNames) {
@@ -44,12 +45,13 @@ func (l Look) About() string {
 		Other:     "another device's companion has the floor: one dim LED in its colour",
 		Error:     "something failed, or wants mending (conch doctor): red, two blinks",
 		Offline:   "no connection to the server: amber, a dim pulse",
+		Missed:    "something was said that you have silenced or not heard (ask: what did I miss?): white, a short dim flash",
 	}[l]
 }
 
 // Looks lists them all, the strongest first and Off last.
 func Looks() []Look {
-	return []Look{Listening, Waiting, Speaking, Pairing, Muted, Other, Error, Offline, Off}
+	return []Look{Listening, Waiting, Speaking, Pairing, Muted, Other, Error, Offline, Missed, Off}
 }
 
 // ParseLook reads a look's name.
@@ -95,6 +97,7 @@ type Facts struct {
 	Failed   bool   // a turn has just failed
 	Trouble  bool   // something is wrong that a person can mend
 	Offline  bool   // no session with the server
+	Missed   bool   // something was said that nobody has heard to its end, or asked for since
 	Pairing  bool   // the window for a new device is open
 }
 
@@ -130,6 +133,8 @@ func (f Facts) Shown() Scene {
 		return Scene{Error, Red}
 	case f.Offline:
 		return Scene{Offline, Amber}
+	case f.Missed:
+		return Scene{Missed, White}
 	}
 	return Scene{}
 }

@@ -85,13 +85,13 @@ func (s *Skill) tell(ctx context.Context, r *reminder, prompt, text string) {
 	id := r.ID
 	a := skills.Announcement{
 		Prompt: prompt, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
-		Key: "reminder " + strconv.Itoa(id), TTL: time.Hour,
+		Key: "reminder " + strconv.Itoa(id), TTL: time.Hour, Heed: true,
 		Done: func(how skills.Outcome) { go s.said(ctx, id, how) }, // whoever calls it waits for no disk
 	}
 	go s.host.Announce(a) // nor is anybody waited for here
 }
 
-// said is the end of the words. One that was cut off by a person was heard.
+// said is the end of the words. One that a person silenced counts as told: where nobody heeded it, it was said twice and is listed as missed.
 func (s *Skill) said(ctx context.Context, id int, how skills.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,7 +100,7 @@ func (s *Skill) said(ctx context.Context, id int, how skills.Outcome) {
 	}
 	for _, r := range s.all {
 		if r.ID == id && r.busy {
-			r.told(s.now(), how == skills.OutcomeDelivered || how == skills.OutcomeInterrupted)
+			r.told(s.now(), how == skills.OutcomeDelivered || how == skills.OutcomeInterrupted || how == skills.OutcomeUnheard)
 			s.host.Log.Info("reminder.told", "reminder", id, "how", string(how))
 			_ = s.keep(r) // after a restart it says that it may have been heard
 			s.woken.Wake()

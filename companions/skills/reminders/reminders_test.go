@@ -396,19 +396,21 @@ func TestAReminderIsNeverDoubledWithoutSayingSo(t *testing.T) {
 }
 
 func TestWhatCouldNotBeSaidIsSaidLater(t *testing.T) {
-	lives(t, evening, func(l *life) {
-		l.says("add_reminder", pills, "is set")
-		n := 0
-		l.ends = func() skills.Outcome {
-			n++
-			return []skills.Outcome{skills.OutcomeExpired, skills.OutcomeFailed, skills.OutcomeInterrupted}[n-1]
-		}
-		l.until("2026-11-24 08:00:00")
-		l.until("2026-11-24 08:05:00")
-		l.until("2026-11-24 09:00:00")
-		missed := "this reminder, today at 08:00, was missed: take your pills."
-		l.hears(here, missed, missed)
-	})
+	for _, last := range []skills.Outcome{skills.OutcomeInterrupted, skills.OutcomeUnheard} {
+		lives(t, evening, func(l *life) {
+			l.says("add_reminder", pills, "is set")
+			n := 0
+			l.ends = func() skills.Outcome {
+				n++
+				return []skills.Outcome{skills.OutcomeExpired, skills.OutcomeFailed, last}[n-1]
+			}
+			l.until("2026-11-24 08:00:00")
+			l.until("2026-11-24 08:05:00")
+			l.until("2026-11-24 09:00:00")
+			missed := "this reminder, today at 08:00, was missed: take your pills."
+			l.hears(here, missed, missed)
+		})
+	}
 }
 
 func TestUntilSomebodySaysDone(t *testing.T) {

@@ -1,20 +1,23 @@
-// Package system is the skill of the device itself: the time, the volume, silence.
+// Package system is the skill of the device itself: the time, the volume, silence, and what was missed.
 package system
 
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+	"time"
 
 	"conch/companions/skills"
 )
 
-// Skill has the tools get_time, set_volume, mute and stop.
+// Skill has the tools get_time, set_volume, mute, list_missed and stop.
 type Skill struct {
-	Mute func() error // closes the microphone; nil: there is no such tool
+	Mute   func() error           // closes the microphone; nil: there is no such tool
+	Missed func() []skills.Missed // the same
 }
 
 // New is the skill.
-func New(h skills.Host) skills.Skill { return Skill{Mute: h.Mute} }
+func New(h skills.Host) skills.Skill { return Skill{Mute: h.Mute, Missed: h.Missed} }
 
 // Tools lists them.
 func (s Skill) Tools() []skills.Tool {
@@ -45,7 +48,49 @@ func (s Skill) Tools() []skills.Tool {
 			Handler: s.mute,
 		})
 	}
+	if s.Missed != nil {
+		tools = append(tools, skills.Tool{
+			Name: "list_missed", Kind: skills.Reads,
+			Description: "Tells which reminders, timers and announcements of the last day the person silenced or did not hear: what did I miss?",
+			Handler:     s.listMissed,
+		})
+	}
 	return tools
+}
+
+const mostTold = 5 // that are said; more is no answer to listen to
+
+func (s Skill) listMissed(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
+	all := s.Missed()
+	if len(all) == 0 {
+		return skills.Result{Output: "Nothing was missed in the last day."}, nil
+	}
+	var lines []string
+	for _, m := range all[:min(mostTold, len(all))] {
+		lines = append(lines, when(m.At, ctx.Now())+", "+strings.TrimRight(skills.Short(m.Text), ".!? ")+", "+why[m.Why])
+	}
+	out := strings.Join(lines, "; ")
+	if more := len(all) - mostTold; more > 0 {
+		out += "; and " + skills.Count(more, "other")
+	}
+	return skills.Result{Output: out + "."}, nil
+}
+
+// why it was not heard, in words.
+var why = map[skills.Outcome]string{
+	skills.OutcomeInterrupted: "which was silenced",
+	skills.OutcomeUnheard:     "which was silenced twice",
+	skills.OutcomeUnanswered:  "which rang, and nobody pressed",
+	skills.OutcomeExpired:     "which could not be said in time",
+	skills.OutcomeFailed:      "which could not be said",
+}
+
+func when(at, now time.Time) string {
+	at = at.In(now.Location())
+	if at.YearDay() == now.YearDay() {
+		return "at " + at.Format("15:04")
+	}
+	return "yesterday at " + at.Format("15:04")
 }
 
 func (s Skill) mute(skills.Context, json.RawMessage) (skills.Result, error) {

@@ -109,7 +109,8 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 		s.rung = append(slices.DeleteFunc(s.rung, func(o *timer) bool { return t.ended-o.ended >= recent }), t)
 		if how == skills.Failed && s.host.Announce != nil {
 			s.host.Announce(skills.Announcement{Prompt: "The timer is over: " + label("en") + ".",
-				Text: phrases.In(s.host.Language, "over", "timer", label(s.host.Language)), Companion: t.Companion, Priority: skills.BlockBehindComms})
+				Text: phrases.In(s.host.Language, "over", "timer", label(s.host.Language)), Companion: t.Companion,
+				Priority: skills.BlockBehindComms, Heed: true})
 		}
 		s.drop(t)
 	}})
@@ -133,7 +134,7 @@ func (s *Skill) tell(ctx context.Context, t *timer, now moment) {
 	}
 	s.host.Announce(skills.Announcement{
 		Prompt: t.words("en", "missed", now.mono-t.at), Text: t.words(s.host.Language, "missed", now.mono-t.at),
-		Companion: t.Companion, Priority: skills.BlockBehindComms, TTL: tellable, Key: "timer " + strconv.Itoa(t.ID), Done: func(skills.Outcome) {
+		Companion: t.Companion, Priority: skills.BlockBehindComms, TTL: tellable, Heed: true, Key: "timer " + strconv.Itoa(t.ID), Done: func(skills.Outcome) {
 			if ctx.Err() == nil {
 				s.mu.Lock()
 				defer s.mu.Unlock()

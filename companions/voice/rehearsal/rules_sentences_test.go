@@ -7,7 +7,7 @@ import (
 )
 
 // bundled are the tools of the skills that ship, all of them offered at once, as on a device at home.
-var bundled = strings.Fields("get_time set_volume stop mute who_is_here play go_on pause skip chapter speed sleep_timer now_playing " +
+var bundled = strings.Fields("get_time set_volume stop mute list_missed who_is_here play go_on pause skip chapter speed sleep_timer now_playing " +
 	"set_timer list_timers cancel_timer snooze_timer add_reminder list_reminders cancel_reminder acknowledge_reminder remember recall forget " +
 	"play_radio stop_radio list_stations call_device answer hang_up who_can_be_called set_home read_home")
 
@@ -127,6 +127,9 @@ can you remember that Max is allergic to nuts     | remember {"text":"Max is all
 remember that I have to call the bank             | remember {"text":"I have to call the bank"}
 remember                                          | "What should I remember?
 what did I tell you about the key?                | recall {"about":"the key"}
+what did I miss?                                  | list_missed {}
+have I missed anything                            | list_missed {}
+did we miss something                             | list_missed {}
 what do you remember                              | recall {"about":""}
 what have I told you about Max                    | recall {"about":"max"}
 do you remember what I said about the locker      | recall {"about":"the locker"}

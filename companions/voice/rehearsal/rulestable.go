@@ -16,6 +16,7 @@ var controls = []aRule{
 	{all("join", "in|again|us"), involve("medium")},
 	{all("talk", "less"), involve("low")},
 	{all("talk", "more"), involve("high")},
+	{all("what|did|have|anything|which", "miss|missed"), tool("list_missed", nil)},
 	{all("exactly|repeat", "say|after|repeat"), repeat},
 	{begins("mute"), tool("mute", nil)},
 	{all("microphone|mike", "off|close"), tool("mute", nil)},

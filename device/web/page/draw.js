@@ -198,7 +198,7 @@ export class Drawing {
     if (document.activeElement !== select) select.value = c.involvement;
   }
 
-  // running are timers and what is played, as cards.
+  // running are timers, what is played and what nobody heard to its end, as cards.
   running() {
     const rows = [];
     const now = Date.now() + this.room.skew;
@@ -209,6 +209,7 @@ export class Drawing {
         rows.push({ key: `t ${d.name} ${t.name} ${t.ends}`, title: t.name || say('timer'), left, length: t.length_s, part: t.length_s > 0 ? 1 - left / t.length_s : 0, device: d.name });
       }
       const p = d.status.now?.playing;
+      for (const m of (d.status.missed ?? []).slice(0, 3)) rows.push({ key: `m ${d.name} ${m.at} ${m.text}`, title: m.text, when: m.at, device: d.name });
       if (p) rows.push({ key: `p ${d.name} ${p.title}`, title: p.title, left: Math.max(0, p.length_s - p.position_s), length: p.length_s, part: p.length_s > 0 ? p.position_s / p.length_s : 0, device: d.name, plays: true });
     }
     for (const [key, el] of this.cards) {
@@ -230,11 +231,11 @@ export class Drawing {
         this.cards.set(r.key, el);
         $('cards').append(el);
       }
-      put(el.children[2], r.length > 0 ? clockText(r.left) : '');
+      put(el.children[2], r.when ? say('missed', { time: new Date(r.when).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) }) : r.length > 0 ? clockText(r.left) : '');
       el.children[3].hidden = !(r.length > 0);
       el.children[3].value = Math.min(1, Math.max(0, r.part));
     }
-    this.ticks = rows.length > 0;
+    this.ticks = rows.some((r) => !r.when);
   }
 
   said() {
