@@ -3,6 +3,7 @@ package coordinator
 import (
 	"fmt"
 
+	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
 
@@ -12,7 +13,7 @@ func (r *runner) carryOut(e turn.Effect) {
 	switch e := e.(type) {
 	case turn.Order:
 		if c, ok := e.(turn.CommitInput); ok {
-			r.injections.pressEnded(c.Turn, true)
+			r.injections.pressEnded(c.Turn, inject.Utterance)
 		}
 		r.c.o.Voice.Do(e)
 

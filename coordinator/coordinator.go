@@ -35,9 +35,11 @@ type Options struct {
 	OnSpeech func(SpeechEvent) // called by the runner when speech begins to be heard and when all of it is known; must not block
 
 	// In a room; both are called by the runner and must not block.
-	Taken    func() bool   // somebody else has the floor: injected turns wait for it (default: nobody)
-	Spoken   func() uint64 // counts what persons said in the room: a press elsewhere was an utterance if one follows (default: nothing)
-	OnInject func(turn.ID) // an injected turn begins now; OnEnd tells its end
+	Taken func() bool // somebody else has the floor: injected turns wait for it (default: nobody)
+	// Elsewhere counts what persons have said in the room, and reports whether a companion of another device has the floor (default:
+	// nothing, no): by that a gesture elsewhere is an utterance, or an announcement.
+	Elsewhere func() (spoken uint64, companion bool)
+	OnInject  func(turn.ID) // an injected turn begins now; OnEnd tells its end
 	// OnKept: the question that was kept for a session is asked now, as if somebody had pressed; alone says that nobody else may answer.
 	OnKept func(turn.ID) (alone bool)
 
@@ -105,8 +107,8 @@ func New(o Options) (*Coordinator, error) {
 	if o.Taken == nil {
 		o.Taken = func() bool { return false }
 	}
-	if o.Spoken == nil {
-		o.Spoken = func() uint64 { return 0 }
+	if o.Elsewhere == nil {
+		o.Elsewhere = func() (uint64, bool) { return 0, false }
 	}
 	if o.OnInject == nil {
 		o.OnInject = func(turn.ID) {}
@@ -213,6 +215,11 @@ func (c *Coordinator) Hush(at time.Duration, generation uint64) {
 // It silences whatever turn is live, so it is not for a turn that may be over; VoteLost ends one that is held.
 func (c *Coordinator) HushRoom(at time.Duration, generation uint64) {
 	c.inbox.post(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
+}
+
+// Yield is HushRoom by the device itself, for something more urgent: what is cut is offered again.
+func (c *Coordinator) Yield(at time.Duration, generation uint64) {
+	c.inbox.post(entry{ev: turn.Hushed{At: at, Room: true, Own: true}, gen: generation, dropped: true})
 }
 
 // QuietRoom silences what can be heard at this instant, for a press elsewhere that has no more right than that. The runner drops, once

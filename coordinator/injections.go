@@ -86,32 +86,34 @@ type localDone struct {
 // injections is the runner's side of the queue: who waits for which outcome. Owned by runner.
 type injections struct {
 	// fixed after newInjections
-	clock  Clock
-	log    *slog.Logger
-	spawn  func(func())
-	spoken func() uint64 // see Options
+	clock Clock
+	log   *slog.Logger
+	spawn func(func())
+	room  func() (spoken uint64, companion bool) // Options.Elsewhere
 
 	q        inject.Queue
 	waiting  map[inject.ID]injection
-	speaking turn.ID             // the turn of q.Speaking; empty when the local voice speaks it
-	local    Source              // of q.Speaking, when the local voice speaks it
-	by       inject.By           // what cut q.Speaking, as far as is known
-	press    press               // the gesture that did
+	speaking turn.ID   // the turn of q.Speaking; empty when the local voice speaks it
+	local    Source    // of q.Speaking, when the local voice speaks it
+	by       inject.By // what cut q.Speaking, as far as is known
+	press    press     // the gesture that did
+
+	wasTaken bool                // the queue was asked while the room was taken; the room may be free by the time that wake looks
 	kept     chan inject.Outcome // of the question that is kept, while there is a session; nil: none waits
 }
 
 func newInjections(o Options, spawn func(func())) injections {
 	o.Inject.LocalVoice = o.LocalVoice != nil
-	return injections{clock: o.Clock, log: o.Log, spawn: spawn, spoken: o.Spoken, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
+	return injections{clock: o.Clock, log: o.Log, spawn: spawn, room: o.Elsewhere, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
 }
 
 // press is a gesture that cut an injection: it becomes an utterance, or it does not.
 type press struct {
 	turn    turn.ID       // of a press at this device
-	until   time.Duration // of a gesture elsewhere, which is no utterance if nobody has the floor then; 0: it is of this device
+	until   time.Duration // of a gesture elsewhere, which is over if nobody has the floor then; 0: it is of this device
 	spoken  uint64        // what persons had said in the room before it
 	settled bool
-	speaks  bool // once settled: it is an utterance
+	became  inject.Became // once settled
 }
 
 // gestured notes a gesture before the machine takes it.
@@ -123,18 +125,28 @@ func (i *injections) gestured(ev turn.Event) {
 	case turn.Pressed:
 		i.by, i.press = inject.Button, press{turn: e.Turn}
 	case turn.Asked:
-		i.by, i.press = inject.Hush, press{settled: true, speaks: true}
+		i.by, i.press = inject.Hush, press{settled: true, became: inject.Utterance}
 	case turn.Hushed:
-		i.by, i.press = inject.Hush, press{settled: !e.Room, until: i.clock.Now() + elsewhereFor, spoken: i.spoken()}
+		if e.Own {
+			return // the machine's
+		}
+		i.by, i.press = inject.Hush, i.awaits()
+		i.press.settled = !e.Room
 	case turn.Quieted:
-		i.by, i.press = inject.Hush, press{until: i.clock.Now() + elsewhereFor, spoken: i.spoken()}
+		i.by, i.press = inject.Hush, i.awaits()
 	}
+}
+
+// awaits is a gesture at another device.
+func (i *injections) awaits() press {
+	spoken, _ := i.room()
+	return press{until: i.clock.Now() + elsewhereFor, spoken: spoken}
 }
 
 // taken looks what the machine made of a gesture.
 func (i *injections) taken(ev turn.Event, m turn.Machine) {
 	if p, ok := ev.(turn.Pressed); ok && m.Turn() != p.Turn {
-		i.pressEnded(p.Turn, false) // it opened no turn
+		i.pressEnded(p.Turn, inject.Silence) // it opened no turn
 	}
 	if i.speaking != "" && i.speaking == m.Turn() && !m.Unheard() {
 		i.by = inject.Machine // it was not cut
@@ -142,27 +154,36 @@ func (i *injections) taken(ev turn.Event, m turn.Machine) {
 }
 
 // pressEnded settles the press of a turn: committed as an utterance, or ended without one.
-func (i *injections) pressEnded(id turn.ID, speaks bool) {
+func (i *injections) pressEnded(id turn.ID, became inject.Became) {
 	if id != "" && id == i.press.turn {
-		i.settle(speaks)
+		i.settle(became)
 	}
 }
 
-func (i *injections) settle(speaks bool) {
+func (i *injections) settle(became inject.Became) {
 	if !i.press.settled {
-		i.press.settled, i.press.speaks = true, speaks
-		i.tell(i.q.Settle(i.clock.Now(), speaks))
+		i.press.settled, i.press.became = true, became
+		i.tell(i.q.Settle(i.clock.Now(), became))
 	}
 }
 
-// elsewhere settles a gesture at another device: a person's words follow it, or nobody has the floor a second later.
+// elsewhereMost is how long a gesture elsewhere may stay open: the longest utterance. Our choice.
+const elsewhereMost = time.Minute
+
+// elsewhere settles a gesture at another device: a person's words follow it, or a companion has the floor with none, or nobody has it.
 func (i *injections) elsewhere(taken func() bool) {
-	switch p := i.press; {
-	case p.until == 0 || p.settled:
-	case i.spoken() != p.spoken:
-		i.settle(true)
-	case i.clock.Now() >= p.until && !taken():
-		i.settle(false)
+	p := i.press
+	if p.until == 0 || p.settled {
+		return
+	}
+	now := i.clock.Now()
+	switch spoken, companion := i.room(); {
+	case spoken != p.spoken:
+		i.settle(inject.Utterance)
+	case companion:
+		i.settle(inject.Announced)
+	case now >= p.until && !taken(), now >= p.until+elsewhereMost:
+		i.settle(inject.Silence)
 	}
 }
 
@@ -170,7 +191,7 @@ func (i *injections) elsewhere(taken func() bool) {
 func (i *injections) cut(id inject.ID, heard int) {
 	i.tell(i.q.Cut(i.clock.Now(), id, inject.Cut{By: i.by, Heard: samples(heard)}))
 	if i.press.settled {
-		i.tell(i.q.Settle(i.clock.Now(), i.press.speaks))
+		i.tell(i.q.Settle(i.clock.Now(), i.press.became))
 	}
 }
 
@@ -255,6 +276,7 @@ func (r *runner) inject() {
 	r.injections.elsewhere(r.c.o.Taken)
 	for q := &r.injections.q; q.Len() > 0; {
 		s := r.situation()
+		r.injections.wasTaken = s.Taken
 		r.injections.tell(q.Expire(r.now(), s))
 		r.injections.expire()
 		d, ok := q.Next(r.now(), s)
@@ -262,7 +284,7 @@ func (r *runner) inject() {
 			return
 		}
 		in := r.injections.waiting[d.ID]
-		r.injections.settle(false)
+		r.injections.settle(inject.Silence)
 		r.injections.by, r.injections.press = inject.Machine, press{settled: true}
 		if d.Local {
 			if r.fact(turn.Preempted{At: r.now()}); !r.m.Silent() { // what the end of a call leaves to be said
@@ -317,7 +339,7 @@ func (i *injections) expire() {
 
 // turnEnded ends the injection that was spoken in this turn, if one was, and settles a press that began it.
 func (i *injections) turnEnded(id turn.ID, s turn.Summary) {
-	i.pressEnded(id, false)
+	i.pressEnded(id, inject.Silence)
 	if id == "" || id != i.speaking {
 		return
 	}
@@ -378,6 +400,7 @@ func (r *runner) speakLocally(d inject.Delivery, in injection) {
 			src.Close()
 			if n < len(pcm) {
 				how = inject.Interrupted
+				r.pause(settle) // the gesture that dropped it is on its way
 			} else if r.drained(src, func() int64 { return int64(n) }) {
 				how = inject.Delivered
 			}
@@ -404,7 +427,7 @@ const takenPoll = 50 * time.Millisecond
 // wake is when the queue may have something new to say; or never.
 func (i *injections) wake(now time.Duration, situation func() inject.Situation) time.Duration {
 	next := never
-	if p := i.press; p.until != 0 && !p.settled {
+	if p := i.press; p.until != 0 && !p.settled && i.q.Unsettled() {
 		next = now + takenPoll
 	}
 	if i.q.Len() == 0 {
@@ -412,7 +435,7 @@ func (i *injections) wake(now time.Duration, situation func() inject.Situation) 
 	}
 	s := situation()
 	at, ok := i.q.Wake(now, s)
-	if (s.Taken || s.Streaming) && s.Idle && i.q.Busy() && (!ok || at > now+takenPoll) {
+	if (s.Taken || i.wasTaken || s.Streaming) && s.Idle && i.q.Busy(now) && (!ok || at > now+takenPoll) {
 		at, ok = now+takenPoll, true
 	}
 	if ok && (next == never || at < next) {

@@ -332,7 +332,7 @@ func TestWhatAGestureMakesOfAnInjection(t *testing.T) {
 	utterance := func(g *rig) { g.utter(2 * time.Second) }
 	hush := func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) }
 	line := func(g *rig) { g.Ask("what time is it") }
-	var taken atomic.Bool
+	var taken, companion atomic.Bool
 	var spoken atomic.Uint64
 	elsewhere := func(held, answered time.Duration, speaks uint64) func(*rig) { // a press for so long, and an answer
 		return func(g *rig) {
@@ -344,6 +344,16 @@ func TestWhatAGestureMakesOfAnInjection(t *testing.T) {
 			taken.Store(false)
 		}
 	}
+	announced := func(g *rig) { // at another device, which takes the floor for it
+		g.HushRoom(g.Now(), g.speaker.Drop())
+		taken.Store(true)
+		time.Sleep(10 * time.Millisecond)
+		companion.Store(true)
+		time.Sleep(4 * time.Second)
+		taken.Store(false)
+		companion.Store(false)
+	}
+	yield := func(g *rig) { g.Yield(g.Now(), g.speaker.Drop()) }
 	const early, late = 700 * time.Millisecond, 2500 * time.Millisecond
 	for name, row := range map[string]struct {
 		heed  bool
@@ -363,6 +373,13 @@ func TestWhatAGestureMakesOfAnInjection(t *testing.T) {
 		"a tap elsewhere":                      {false, early, elsewhere(200*time.Millisecond, 0, 0), 1, false, inject.Interrupted},
 		"an utterance elsewhere":               {false, early, elsewhere(2*time.Second, 3*time.Second, 1), 2, false, inject.Delivered},
 		"a late utterance elsewhere":           {false, late, elsewhere(2*time.Second, 3*time.Second, 1), 1, false, inject.Interrupted},
+		"an announcement elsewhere":            {false, early, announced, 2, false, inject.Delivered},
+		"a late announcement elsewhere":        {false, late, announced, 2, false, inject.Delivered},
+		"to be heeded, announced elsewhere":    {true, late, announced, 2, false, inject.Delivered},
+		"something more urgent":                {false, early, yield, 2, false, inject.Delivered},
+		"something more urgent, late":          {false, late, yield, 2, false, inject.Delivered},
+		"to be heeded, something urgent":       {true, late, yield, 2, false, inject.Delivered},
+		"a press elsewhere that never ends":    {false, early, elsewhere(2*time.Minute, 0, 0), 1, false, inject.Interrupted},
 		"to be heeded, a tap":                  {true, early, tap, 2, true, inject.Delivered},
 		"to be heeded, a late tap":             {true, late, tap, 1, false, inject.Interrupted},
 		"to be heeded, an utterance":           {true, early, utterance, 2, true, inject.Delivered},
@@ -375,7 +392,10 @@ func TestWhatAGestureMakesOfAnInjection(t *testing.T) {
 		for _, local := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", local ", local), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice, o.Taken, o.Spoken = fakeLocalVoice{}, taken.Load, spoken.Load })
+					g := newRig(t, func(_ *rig, o *Options) {
+						o.LocalVoice, o.Taken = fakeLocalVoice{}, taken.Load
+						o.Elsewhere = func() (uint64, bool) { return spoken.Load(), companion.Load() }
+					})
 					g.answering(4 * time.Second)
 					sounded := 0
 					sound := func(context.Context) ([]int16, error) {

@@ -103,7 +103,7 @@ func (r *runner) loop() {
 		r.outputs.heal()
 		r.c.online.Store(r.m.Online())
 		r.c.settled.Store(true)
-		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && !r.injections.q.Busy())
+		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && !r.injections.q.Busy(r.now()))
 		timer.Reset(r.untilDue())
 		select {
 		case <-r.ctx.Done():

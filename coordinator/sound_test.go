@@ -29,6 +29,7 @@ func TestAnInjectedSoundIsCutByAPressAndNotOfferedAgain(t *testing.T) {
 		}
 		g.journal.take()
 		g.press()
+		time.Sleep(settle)
 		wantOutcome(t, "the sound", done, inject.Interrupted)
 		g.Release(g.Now(), 0, button)
 		time.Sleep(time.Minute)
@@ -49,6 +50,7 @@ func TestAnInjectedSoundIsTakenBack(t *testing.T) {
 		stays := g.InjectSound(t.Context(), tone(time.Second, 5), "third", time.Minute)
 		time.Sleep(3 * time.Second)
 		cancel()
+		time.Sleep(settle)
 		wantOutcome(t, "the one that sounded", sounds, inject.Interrupted)
 		wantOutcome(t, "the one that waited", waits, inject.Expired)
 		if !g.journal.has("cut") {

@@ -118,10 +118,10 @@ func (h pairingHost) CloseMic(id string) { h.d.sound.Mic.Discard(id) }
 
 func (h pairingHost) Muted() bool { return h.d.sound.Mic.Muted() || h.d.sound.WishMuted() }
 
-func (h pairingHost) Hush(everywhere bool) {
+func (h pairingHost) Hush(own bool) {
 	hush := h.d.coordinator.Hush
-	if everywhere {
-		hush = h.d.coordinator.HushRoom
+	if own {
+		hush = h.d.coordinator.Yield
 	}
 	hush(h.d.now(), h.d.speaker.Drop())
 }

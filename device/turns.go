@@ -57,6 +57,15 @@ func (d *Device) askKept(id turn.ID) (alone bool) {
 	return alone
 }
 
+// elsewhere is what the room has heard of persons, and whether a companion that lives elsewhere has the floor.
+func (d *Device) elsewhere() (spoken uint64, companion bool) {
+	if p := d.floor.Load(); p != nil {
+		c, ok := p.Companion()
+		companion = ok && !d.room.Houses(c)
+	}
+	return d.room.Spoken(), companion
+}
+
 // speech is told by the coordinator what becomes of an answer.
 func (d *Device) speech(e coordinator.SpeechEvent) {
 	d.lights.Speech(e)

@@ -70,7 +70,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,
-		Taken: d.room.Taken, Spoken: d.room.Spoken, OnInject: d.room.Injected, OnSpent: d.spent, OnKept: d.askKept,
+		Taken: d.room.Taken, Elsewhere: d.elsewhere, OnInject: d.room.Injected, OnSpent: d.spent, OnKept: d.askKept,
 		Night: func() bool { return night(d.wall()(), d.lights.Quiet()) },
 		Alarm: d.alarm(),
 	})

@@ -47,6 +47,16 @@ const (
 	Hush              // a hush, a stop, a typed line, a press at another device
 )
 
+// Became is what a gesture that cut an injection turned out to be.
+type Became uint8
+
+// What a gesture becomes.
+const (
+	Silence   Became = iota // a hush, and nothing else
+	Utterance               // a person said or typed something
+	Announced               // no gesture of a person: an announcement at another device
+)
+
 // Cut is how an injection was cut, and how much of it was heard before.
 type Cut struct {
 	By    By
@@ -73,7 +83,7 @@ type Config struct {
 	Joined     int           // callers that may join one being spoken (8); beyond it they fail
 	TTL        time.Duration // 10 min
 	GapWait    time.Duration // NORMAL waits this long for a gap in content, or for the room's floor (30 s)
-	Again      int           // how often one that was cut may be offered again: 0 means once, below 0 never
+	Again      int           // how often one may be offered again: 0 means once, below 0 never
 	Told       time.Duration // heard for this long it was understood (1.5 s)
 	Rest       time.Duration // quiet before one to be heeded is said again (60 s)
 	LocalVoice bool          // a local voice can speak any prompt: offline, it speaks instead of expiring
@@ -126,13 +136,13 @@ type Delivery struct {
 // BLOCK_… wait for it, 30 s at most. PREEMPT does not wait. Whichever begins takes the floor from everybody (Options.OnInject).
 //
 // Offer → Queued → Next → Ended is the way of one. Every ID that Offer gave comes back in exactly one Ending. What a person cuts is over
-// (Interrupted); where the press becomes an utterance, and less than Told was heard, it is offered once more after the answer.
+// (Interrupted); where the gesture becomes an utterance, and less than Told was heard, it is offered once more after the answer.
 type Queue struct {
 	c        Config
 	next     ID
 	waiting  []waiting // sorted: priority falling, then place rising
 	speaking waiting   // zero id: nothing is being spoken
-	pressed  waiting   // it was cut by a gesture that may become an utterance; zero id: none was
+	pressed  waiting   // it was cut, and Settle will say by what; zero id: none was
 }
 
 type waiting struct {
@@ -142,7 +152,9 @@ type waiting struct {
 	offered time.Duration // when it began to wait
 	expires time.Duration
 	again   int           // times it was cut and offered again
+	rested  bool          // it was to be heeded, was silenced, and rests or has rested
 	after   time.Duration // it rests until then, or longer where it is not quiet; 0: it does not
+	cut     Cut           // of the one in Queue.pressed
 	joined  []ID
 }
 
@@ -162,9 +174,12 @@ func New(c Config) Queue {
 func (q *Queue) Len() int { return len(q.waiting) }
 
 // Busy reports whether one waits for its turn soon: one that rests does not.
-func (q *Queue) Busy() bool {
-	return q.pressed.id != 0 || slices.ContainsFunc(q.waiting, func(w waiting) bool { return w.after == 0 })
+func (q *Queue) Busy(now time.Duration) bool {
+	return q.Unsettled() || slices.ContainsFunc(q.waiting, func(w waiting) bool { return w.after <= now })
 }
+
+// Unsettled reports whether one waits for Settle.
+func (q *Queue) Unsettled() bool { return q.pressed.id != 0 }
 
 // Speaking is the injection being spoken, 0 if none.
 func (q *Queue) Speaking() ID { return q.speaking.id }
@@ -241,10 +256,11 @@ func (q *Queue) Expire(now time.Duration, s Situation) []Ending {
 // Next hands over the first injection whose time has come, and holds it as being spoken until Ended or Back. In a call
 // it hands over PREEMPT only, and beginning it ends the call.
 func (q *Queue) Next(now time.Duration, s Situation) (Delivery, bool) {
-	if q.speaking.id != 0 || !s.Idle || s.InCall {
+	if q.speaking.id != 0 || !s.Idle || s.InCall || s.Taken {
 		for i := range q.waiting {
-			if w := &q.waiting[i]; w.after != 0 {
+			if w := &q.waiting[i]; w.after > now {
 				w.after = now + q.c.Rest
+				w.offered = w.after
 			}
 		}
 	}
@@ -256,7 +272,7 @@ func (q *Queue) Next(now time.Duration, s Situation) (Delivery, bool) {
 		if !ok {
 			continue
 		}
-		q.speaking, q.speaking.after = w, 0
+		q.speaking, q.speaking.after, q.speaking.cut = w, 0, Cut{}
 		q.waiting = slices.Delete(q.waiting, i, i+1)
 		return Delivery{ID: w.id, Prompt: w.Prompt, Local: local}, true
 	}
@@ -304,54 +320,54 @@ func (q *Queue) Ended(now time.Duration, id ID, how Outcome) []Ending {
 	return w.end(nil, how)
 }
 
-// Cut takes away the one that is being spoken. It is over, or offered again, at most Again times; for a gesture Settle decides which.
+// Cut takes away the one that is being spoken. What the machine cut is offered again; for a gesture Settle decides.
 func (q *Queue) Cut(now time.Duration, id ID, c Cut) []Ending {
 	if id == 0 || q.speaking.id != id {
 		return nil
 	}
-	w, told := q.speaking, c.Heard >= q.c.Told
-	q.speaking = waiting{}
-	switch again := q.again(w, now); {
-	case c.By == Machine && again:
-		q.repeat(now, w, 0)
-		return nil
-	case w.Heed && c.By == Button && told:
-	case w.Heed && again:
-		q.repeat(now, w, now+q.c.Rest)
-		return nil
-	case w.Heed:
-		return w.end(nil, Unheard)
-	case again && !told && c.By != Machine:
-		out := q.Settle(now, false) // of an earlier one
-		q.pressed = w
-		return out
+	out := q.Settle(now, Silence) // of an earlier one
+	q.pressed, q.speaking = q.speaking, waiting{}
+	q.pressed.cut = c
+	switch {
+	case c.By == Machine:
+		out = append(out, q.Settle(now, Announced)...)
+	case !q.live(q.pressed, now), c.By == Button && c.Heard >= q.c.Told: // whatever it becomes
+		out = append(out, q.Settle(now, Silence)...)
 	}
-	return w.end(nil, Interrupted)
+	return out
 }
 
-// Settle tells whether the gesture that cut one was an utterance. Then it is offered once more, else it is over.
-func (q *Queue) Settle(now time.Duration, utterance bool) []Ending {
+// Settle says what the gesture became that cut one. It is over, or offered again: once for the machine's sake or an utterance's, and
+// once after Rest where it is to be heeded.
+func (q *Queue) Settle(now time.Duration, by Became) []Ending {
 	w := q.pressed
 	q.pressed = waiting{}
+	told := w.cut.Heard >= q.c.Told
+	live := q.live(w, now)
 	switch {
 	case w.id == 0:
 		return nil
-	case utterance && q.again(w, now):
-		q.repeat(now, w, 0)
-		return nil
+	case by == Announced && live && w.again < q.c.Again:
+		w.again++
+	case by == Announced, w.Heed && told && w.cut.By == Button:
+		return w.end(nil, Interrupted)
+	case w.Heed && live && !w.rested:
+		w.rested, w.after = true, now+q.c.Rest
+	case w.Heed:
+		return w.end(nil, Unheard)
+	case by == Utterance && !told && live && w.again < q.c.Again:
+		w.again++
+	default:
+		return w.end(nil, Interrupted)
 	}
-	return w.end(nil, Interrupted)
-}
-
-// again reports whether one that was cut may be offered once more.
-func (q *Queue) again(w waiting, now time.Duration) bool {
-	return !w.Once && w.again < q.c.Again && now < w.expires
-}
-
-func (q *Queue) repeat(now time.Duration, w waiting, after time.Duration) {
-	w.again++
-	w.offered, w.after = now, after
+	w.offered = max(now, w.after)
 	q.insert(w)
+	return nil
+}
+
+// live reports whether one may be offered again at all.
+func (q *Queue) live(w waiting, now time.Duration) bool {
+	return !w.Once && q.c.Again >= 0 && now < w.expires
 }
 
 // Withdraw ends one that waits.

@@ -229,9 +229,9 @@ func TestRandomWalk(t *testing.T) {
 		for range 40 {
 			now += time.Duration(r.IntN(20)) * time.Second
 			s := Situation{r.IntN(2) == 0, r.IntN(4) == 0, r.IntN(3) == 0, r.IntN(3) == 0, r.IntN(4) != 0, r.IntN(4) == 0}
-			switch r.IntN(6) {
+			switch r.IntN(7) {
 			case 0, 1:
-				in := Injection{Priority: Priority(r.IntN(3)), TTL: time.Duration(r.IntN(90)) * time.Second}
+				in := Injection{Priority: Priority(r.IntN(3)), TTL: time.Duration(r.IntN(90)) * time.Second, Heed: r.IntN(3) == 0}
 				if r.IntN(2) == 0 {
 					in.Key = string(rune('a' + r.IntN(3)))
 				}
@@ -249,11 +249,17 @@ func TestRandomWalk(t *testing.T) {
 			case 3:
 				count(q.Expire(now, s))
 			case 4:
-				count(q.Ended(now, q.Speaking(), Outcome(r.IntN(5))))
+				if r.IntN(2) == 0 {
+					count(q.Cut(now, q.Speaking(), Cut{By(r.IntN(3)), time.Duration(r.IntN(4)) * time.Second}))
+				} else {
+					count(q.Ended(now, q.Speaking(), Outcome(r.IntN(5))))
+				}
 			case 5:
 				q.Back(q.Speaking())
+			case 6:
+				count(q.Settle(now, Became(r.IntN(3))))
 			}
-			if q.Len() > c.Limit+1 { // one that comes back may find its place taken
+			if q.Len() > c.Limit+2 { // those that come back may find their place taken
 				t.Fatalf("seed %d run %d: %d wait; the limit is %d", seed, run, q.Len(), c.Limit)
 			}
 		}
@@ -320,4 +326,46 @@ func TestLocal(t *testing.T) {
 			t.Errorf("%s: Expire ends %v", row.name, ended)
 		}
 	}
+}
+
+// One to be heeded rests for a minute of quiet once, whatever the machine did to it before; then it waits for the floor as others do.
+func TestOneToBeHeededRests(t *testing.T) {
+	const s = time.Second
+	floor := Situation{Idle: true, Online: true, Taken: true}
+	q := New(Config{})
+	id, _, _ := q.Offer(0, Injection{Prompt: "your pills", TTL: time.Hour, Heed: true})
+	next := func(at time.Duration, in Situation, want bool) {
+		t.Helper()
+		if d, ok := q.Next(at, in); ok != want || ok && d.ID != id {
+			t.Fatalf("at %v in %+v: %v, %v; want %v", at, in, d, ok, want)
+		}
+	}
+	next(0, quiet, true)
+	wantEndings(t, "a lost card", q.Cut(1*s, id, Cut{By: Machine, Heard: 3 * s}))
+	next(1*s, quiet, true)
+	wantEndings(t, "a hush", q.Cut(2*s, id, Cut{By: Hush, Heard: 3 * s}))
+	wantEndings(t, "that is one", q.Settle(2*s, Silence))
+	if q.Busy(2*s) || q.Len() != 1 {
+		t.Error("while it rests the queue is busy, or has lost it")
+	}
+	next(61*s, quiet, false)
+	next(61*s, live, false) // somebody talks: the minute begins anew
+	next(62*s, quiet, false)
+	next(120*s, floor, false) // in the room, too
+	if at, ok := q.Wake(121*s, quiet); !ok || at != 180*s {
+		t.Errorf("Wake = %v, %v; want 180 s", at, ok)
+	}
+	next(179*s, quiet, false)
+	next(180*s, floor, false) // its rest is over, and somebody has just taken the floor
+	if !q.Busy(180 * s) {
+		t.Error("it waits for the floor, and the queue is not busy")
+	}
+	next(209*s, floor, false)
+	next(210*s, floor, true)
+	wantEndings(t, "a lost card, again", q.Cut(211*s, id, Cut{}), Ending{id, Interrupted})
+
+	q = New(Config{Again: -1})
+	id, _, _ = q.Offer(0, Injection{Heed: true})
+	next(0, quiet, true)
+	wantEndings(t, "a hush, where nothing is offered again", q.Cut(0, id, Cut{By: Hush}), Ending{id, Unheard})
 }

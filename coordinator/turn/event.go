@@ -36,10 +36,11 @@ type Asked struct {
 }
 
 // Hushed: the room (or a stop command) demands silence. The speaker has already dropped. With Room, a press elsewhere is
-// the reason: then a person who is being recorded here goes on, because nothing of a recording is audible.
+// the reason: then a person who is being recorded here goes on, because nothing of a recording is audible. With Own, the device itself
+// makes room for something more urgent: what rings goes on.
 type Hushed struct {
-	At   time.Duration
-	Room bool
+	At        time.Duration
+	Room, Own bool
 }
 
 // Quieted: a press elsewhere in the room silences what can be heard at this instant, and nothing else: what is asked, or held, goes on.

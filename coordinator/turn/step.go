@@ -309,7 +309,7 @@ func (s *step) asked(e Asked) {
 // the utterance: whose message counts is for the room to say.
 func (s *step) hushed(e Hushed) {
 	s.silenced(e)
-	if e.Room && s.m.alert.rings {
+	if e.Room && !e.Own && s.m.alert.rings {
 		s.stopAlert(true)
 	}
 }

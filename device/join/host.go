@@ -20,9 +20,9 @@ type Host interface {
 	// can begin any more in between. After an error it may be open.
 	OpenMic(ctx context.Context, id string, ready func()) (bool, error)
 	CloseMic(id string)
-	Muted() bool          // a person has switched the microphone off
-	Hush(everywhere bool) // what sounds and what is under way ends: here, or in the whole room
-	Quiet() bool          // nothing sounds, no turn is live, and nobody types
+	Muted() bool   // a person has switched the microphone off
+	Hush(own bool) // what sounds and what is under way ends; own: the device makes room, and what it cuts is offered again
+	Quiet() bool   // nothing sounds, no turn is live, and nobody types
 }
 
 // PairingOptions are what a Pairing is made of, besides its host.
