@@ -219,7 +219,7 @@ func (d *Device) ring(a skills.Alert) (stop func()) {
 			}
 		}()
 		if how == alert.Unanswered || how == alert.Unheeded {
-			d.missed.Add(a.Text, skills.OutcomeUnanswered)
+			d.missed.Ended("", a.Text, skills.OutcomeUnanswered)
 		}
 		if a.Ended != nil {
 			a.Ended([...]skills.Ended{

@@ -67,8 +67,16 @@ func New(o Options) *Desk { return &Desk{o: o, ended: make(chan struct{})} }
 
 // Run says what earlier lives have left, and works until ctx ends and every outcome is told.
 func (d *Desk) Run(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, func() { close(d.ended) })
+	stop := context.AfterFunc(ctx, func() {
+		if d.o.Missed != nil {
+			d.o.Missed.end()
+		}
+		close(d.ended)
+	})
 	defer stop()
+	if d.o.Missed != nil {
+		d.o.Missed.read()
+	}
 	d.resume()
 	for look := time.NewTicker(missedLook); !d.over(); {
 		if d.o.Missed != nil {
@@ -116,7 +124,7 @@ func (d *Desk) resume() {
 			d.say(key, r, nil)
 		} else {
 			if d.o.Missed != nil && what == late {
-				d.o.Missed.Add(r.Text, skills.OutcomeExpired)
+				d.o.Missed.Ended(r.fullKey(), r.Text, skills.OutcomeExpired)
 			}
 			d.forget(key)
 		}
@@ -127,11 +135,8 @@ func (d *Desk) resume() {
 func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
 	prompt, text := r.words(d.o.Language)
 	a := coordinator.Announcement{
-		Injection: inject.Injection{Prompt: prompt, Key: r.Key, Priority: inject.Priority(r.Priority), TTL: r.wait(d.o.Now()), Heed: r.Heed},
+		Injection: inject.Injection{Prompt: prompt, Key: r.fullKey(), Priority: inject.Priority(r.Priority), TTL: r.wait(d.o.Now()), Heed: r.Heed},
 		Who:       turn.Who(r.Companion), Text: text,
-	}
-	if r.Key != "" {
-		a.Key = r.Skill + "." + r.Key
 	}
 	if r.Companion != "" && !d.o.Knows(r.Companion) {
 		d.o.Log.Warn(logUnknown, "skill", r.Skill, "companion", r.Companion)
@@ -144,8 +149,8 @@ func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
 	outcome := d.o.Say(context.Background(), a)
 	d.spawn(func() {
 		how := k.end(skills.Outcome((<-outcome).String())) // each has one, at the latest when the coordinator ends
-		if d.o.Missed != nil && !d.over() {
-			d.o.Missed.Ended(r.Text, how)
+		if d.o.Missed != nil {
+			d.o.Missed.Ended(r.fullKey(), r.Text, how)
 		}
 		if done != nil {
 			d.tell(r, done, how)

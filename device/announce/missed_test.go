@@ -20,6 +20,7 @@ func TestWhatWasMissedIsListedForADay(t *testing.T) {
 			return NewMissed(slog.New(slog.DiscardHandler), time.Now, d, func(fresh bool) { shown = append(shown, fresh) })
 		}
 		m := list()
+		m.read()
 		want := func(m *Missed, fresh bool, texts ...string) {
 			t.Helper()
 			var got []string
@@ -30,21 +31,24 @@ func TestWhatWasMissedIsListedForADay(t *testing.T) {
 				t.Errorf("listed %q, fresh %v; want %q, %v", got, m.Fresh(), texts, fresh)
 			}
 		}
-		m.Ended("delivered", skills.OutcomeDelivered)
-		m.Ended("replaced", skills.OutcomeReplaced)
-		m.Ended("kept", skills.OutcomeKept)
+		m.Ended("", "delivered", skills.OutcomeDelivered)
+		m.Ended("", "replaced", skills.OutcomeReplaced)
+		m.Ended("", "kept", skills.OutcomeKept)
 		want(m, false)
-		m.Ended("your pills", skills.OutcomeUnheard)
+		m.Ended("", "your pills", skills.OutcomeUnheard)
 		time.Sleep(time.Hour)
-		m.Ended("the post", skills.OutcomeExpired)
+		m.Ended("", "the post", skills.OutcomeExpired)
 		want(m, true, "the post", "your pills")
 		m = list()
+		m.read()
 		want(m, true, "the post", "your pills")
 		if got := m.Asked(); len(got) != 2 || got[0].Text != "the post" || got[1].Why != skills.OutcomeUnheard {
 			t.Errorf("told %+v", got)
 		}
 		want(m, false, "the post", "your pills")
-		want(list(), false, "the post", "your pills")
+		next := list()
+		next.read()
+		want(next, false, "the post", "your pills")
 		if !slices.Equal(shown, []bool{true, true, false}) {
 			t.Errorf("the light was told %v", shown)
 		}
@@ -53,13 +57,33 @@ func TestWhatWasMissedIsListedForADay(t *testing.T) {
 		time.Sleep(time.Hour)
 		want(m, false)
 		for range 2 * missedMost {
-			m.Add("tea", skills.OutcomeFailed)
+			m.Ended("", "tea", skills.OutcomeFailed)
 		}
 		if n := len(m.List()); n != missedMost {
 			t.Errorf("%d are kept; want %d", n, missedMost)
 		}
 		d.values[missedKey] = []byte("{")
-		want(list(), false)
+		next = list()
+		next.read()
+		want(next, false)
+
+		// Of one key the newest counts, and what was heard in the end was not missed; yesterday's was.
+		next.Ended("pills", "your pills", skills.OutcomeExpired)
+		time.Sleep(70 * time.Minute)
+		next.Ended("pills", "your pills, late", skills.OutcomeUnheard)
+		next.Ended("tea", "tea", skills.OutcomeInterrupted)
+		want(next, true, "tea", "your pills, late")
+		time.Sleep(10 * time.Minute)
+		next.Ended("pills", "your pills", skills.OutcomeDelivered)
+		want(next, true, "tea")
+		time.Sleep(12 * time.Hour)
+		next.Ended("tea", "tea", skills.OutcomeDelivered)
+		want(next, true, "tea")
+
+		// What the end of the device cuts, nobody has missed.
+		next.end()
+		next.Ended("", "too late", skills.OutcomeInterrupted)
+		want(next, true, "tea")
 	})
 }
 
@@ -96,3 +120,34 @@ var outcomes = map[string]inject.Outcome{
 	"delivered": inject.Delivered, "interrupted": inject.Interrupted, "unheard": inject.Unheard, "expired": inject.Expired,
 	"failed": inject.Failed, "replaced": inject.Replaced,
 }
+
+// A disk that does not answer keeps nobody from the list: conch status goes on.
+func TestAListThatCannotBeWrittenIsReadAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hung := &hungDisk{answers: make(chan struct{})}
+		m := NewMissed(slog.New(slog.DiscardHandler), time.Now, hung, func(bool) {})
+		go m.Ended("", "your pills", skills.OutcomeUnheard)
+		synctest.Wait()
+		listed := make(chan int, 1)
+		go func() { listed <- len(m.List()) }()
+		synctest.Wait()
+		select {
+		case n := <-listed:
+			if n != 1 || !m.Fresh() {
+				t.Errorf("%d are listed", n)
+			}
+		default:
+			t.Error("the list waits for the disk")
+		}
+		close(hung.answers)
+	})
+}
+
+type hungDisk struct {
+	disk
+	answers chan struct{}
+}
+
+func (d *hungDisk) Get(string, string) ([]byte, error) { <-d.answers; return nil, nil }
+
+func (d *hungDisk) Put(string, map[string][]byte) error { <-d.answers; return nil }

@@ -37,6 +37,14 @@ func recordOf(skill string, a skills.Announcement, now time.Time) record {
 	return r
 }
 
+// fullKey is its key among those of all skills; empty: it has none.
+func (r record) fullKey() string {
+	if r.Key == "" {
+		return ""
+	}
+	return r.Skill + "." + r.Key
+}
+
 // begins is the record once it begins in this life of the device: from now it counts as heard, by some at least.
 func (r record) begins(now time.Time) record {
 	r.Begun++
