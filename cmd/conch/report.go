@@ -98,6 +98,9 @@ func (c reportCmd) text(ctx context.Context, cfg config.Config, e *env) []byte {
 		if s.Room != nil {
 			s.Room.Name = "[room]"
 		}
+		if !c.Words { // people named their timers, and announcements are their words
+			s.Now, s.Missed = nil, nil
+		}
 		fmt.Fprintf(&b, "version  %s\n%s", s.Version, hide(describe{language.English, time.Now()}.status(s, 0)))
 	}
 
