@@ -44,6 +44,27 @@ func (h *house) conversation() {
 	h.turn("ada", "t-ada", "Six minutes, and then cold water.", "Six minutes, and then cold water.", 0)
 }
 
+// What was missed stands among what runs, as text, with its time, and goes when the device says so no more.
+func TestWhatWasMissedIsShown(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(desk)
+	missed := func(rows ...control.MissedRow) {
+		h.is("kitchen", func(p *control.Picture) { p.Status.Missed = rows })
+		h.happens("kitchen", control.EventStatus, h.picture("kitchen").Status)
+	}
+	at := time.Now().Add(-time.Hour)
+	missed(control.MissedRow{At: at, Text: "take <b>your</b> pills", Why: "unheard"})
+	b.until(`document.querySelectorAll('#cards .card').length === 1`)
+	if got := js[string](b, `document.querySelector('#cards .card b').textContent`); got != "take <b>your</b> pills" {
+		t.Errorf("it is shown as %q", got)
+	}
+	if got := js[string](b, `document.querySelector('#cards .left').textContent`); !strings.HasPrefix(got, "missed, ") || js[bool](b, `document.querySelector('#cards progress').checkVisibility()`) {
+		t.Errorf("its time is shown as %q", got)
+	}
+	missed()
+	b.until(`document.querySelectorAll('#cards .card').length === 0`)
+}
+
 func TestTheRoomIsShown(t *testing.T) {
 	h := build(t, houseOptions{})
 	b := h.visit(desk)

@@ -209,7 +209,7 @@ export class Drawing {
         rows.push({ key: `t ${d.name} ${t.name} ${t.ends}`, title: t.name || say('timer'), left, length: t.length_s, part: t.length_s > 0 ? 1 - left / t.length_s : 0, device: d.name });
       }
       const p = d.status.now?.playing;
-      for (const m of (d.status.missed ?? []).slice(0, 3)) rows.push({ key: `m ${d.name} ${m.at} ${m.text}`, title: m.text, when: m.at, device: d.name });
+      for (const m of (d.status.missed ?? []).slice(0, 3)) rows.push({ key: `m ${d.name} ${m.at} ${m.text}`, title: m.text, when: m.at, left: 0, length: 0, part: 0, device: d.name });
       if (p) rows.push({ key: `p ${d.name} ${p.title}`, title: p.title, left: Math.max(0, p.length_s - p.position_s), length: p.length_s, part: p.length_s > 0 ? p.position_s / p.length_s : 0, device: d.name, plays: true });
     }
     for (const [key, el] of this.cards) {
