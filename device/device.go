@@ -150,16 +150,23 @@ func (d *Device) Run(ctx context.Context) error {
 	if d.opts.Control {
 		actors = append(actors, actor{"control", socket{d}.serve})
 	}
+	err := d.together(ctx, cancel, actors, d.serving)
+	d.works.Wait()
+	return err
+}
+
+// together runs actors until ctx ends or one of them fails; then it ends the rest, and those who serve once all others have ended.
+func (d *Device) together(ctx context.Context, cancel context.CancelFunc, actors, servers []actor) error {
 	type end struct {
 		name   string
 		serves bool
 		err    error
 	}
-	ends := make(chan end, len(actors)+len(d.serving))
+	ends := make(chan end, len(actors)+len(servers))
 	clients := len(actors)
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // a server ends once those who talk to it have
 	defer stop()
-	for _, a := range d.serving {
+	for _, a := range servers {
 		go func() { ends <- end{a.name, true, a.run(serving)} }() // awaited below
 	}
 	for _, a := range actors {
@@ -187,7 +194,6 @@ func (d *Device) Run(ctx context.Context) error {
 		}
 	}
 	cancel()
-	d.works.Wait()
 	return first
 }
 
