@@ -19,6 +19,10 @@ func wireIntercom(d *Device) {
 		return
 	}
 	voice := namesVoice{d.synthesizer, d.cfg.Device.Language}
+	reachable := d.opts.Room.Calls
+	if reachable == nil {
+		reachable = d.link.Reachable
+	}
 	d.intercom = intercom.New(intercom.Options{
 		Identity: d.link.Identity(), Member: func(id round.DeviceID) bool { return d.link.Belongs()(id) },
 		Present: func() (all []intercom.Device) {
@@ -34,7 +38,7 @@ func wireIntercom(d *Device) {
 				d.bus.SendNote(n)
 			}
 		},
-		Listen: d.opts.Room.Listen, Port: d.cfg.Intercom.Port, Reachable: d.link.Reachable,
+		Listen: d.opts.Room.Listen, Port: d.cfg.Intercom.Port, Reachable: reachable,
 		Offer: func(ctx context.Context, c intercom.Claim) (func(), error) {
 			return d.coordinator.Offer(ctx, coordinator.ClaimFunc{Run: c.Run, Ended: func(turn.EndedHow) { c.Ended() }})
 		},

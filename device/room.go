@@ -30,6 +30,7 @@ type RoomOptions struct {
 	Finder    join.Finder               // nil: DNS-SD, as room.discovery says
 	Listen    string                    // host that pairing's and the paired room's port is opened on; empty: all of this machine's
 	Reachable func(port int) []string   // host:port at which the others reach that port; nil: this machine's own addresses
+	Calls     func(port int) []string   // the same for a call; nil: Reachable
 	Missing   time.Duration             // how long the paired room's keeper must be gone until this device may take its place; 0: three minutes
 	OnPairing func(control.PairingLine) // each, as GET /room/pairing has it; must not block
 	Step      func(string)              // told before and after what a power cut must not tear (package join); for tests

@@ -246,6 +246,10 @@ func (x *Exchange) meet(ctx context.Context, peer Device) (*talk, error) {
 	}
 	defer tcp.Close() // one device comes, or none
 	o := offer{To: peer.ID, Call: hex.EncodeToString(name), At: x.o.Reachable(tcp.Addr().(*net.TCPAddr).Port)}
+	if len(o.At) == 0 {
+		_ = udp.Close()
+		return nil, errNowhere
+	}
 	o.At = o.At[:min(len(o.At), maxAddresses)]
 	note, err := o.note()
 	if err != nil {

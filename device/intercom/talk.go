@@ -20,6 +20,7 @@ var (
 	errRefused = errors.New("refused")              // there
 	errNoReply = errors.New("nobody answered")      // there
 	errAway    = errors.New("it cannot be reached") // it did not come
+	errNowhere = errors.New("this device has no address at which another could reach it (is it in a network?)")
 )
 
 // Bounds of a call. Our choices.

@@ -215,7 +215,7 @@ func (s *stage) enter() (*instance, error) {
 	cfg.Device.Name = s.name
 	cfg.Voice.Kind = "rehearsal"
 	cfg.State.Dir = s.dir
-	room := device.RoomOptions{Cards: s.who.Cards, Reachable: nowhere, OnEntry: func(e round.Entry) { s.entry(l, e) }}
+	room := device.RoomOptions{Cards: s.who.Cards, Reachable: nowhere, Calls: loopback, OnEntry: func(e round.Entry) { s.entry(l, e) }}
 	if p.net == nil {
 		cfg.Room.Broker, cfg.Room.Pairing = "mqtt://"+s.cables[0].address(), false
 		room.Identity, room.Member = s.identity, s.members
