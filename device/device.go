@@ -41,26 +41,27 @@ import (
 
 // Options are what New may be given instead of what it would choose by the configuration.
 type Options struct {
-	Log     *slog.Logger // required
-	Card    audio.Card
-	Buttons []gpio.Events
-	Voice   voice.Voice
-	Voices  []voice.Kind // to use in place of those that ship and are called so
-	Tools   coordinator.Tools
-	Cues    func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons
-	Alarm   coordinator.Alarm            // nil: a chime, and words
-	Light   func() (light.Driver, error) // nil: that of the configuration
-	Now     func() time.Duration         // nil: monotonic time since New
-	Clock   func() time.Time             // what the companion tells the time by; nil: time.Now
-	Control bool                         // serve the control socket
-	Page    bool                         // serve the page
-	Logs    *service.Ring                // what the log said last, for the control socket; nil: nobody keeps it
-	Feed    *control.Feed                // told of what happens; nil: one of its own
-	OnTurn  func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
-	Anyway  bool                         // start with what works: nobody is there who could mend the rest and start again
-	Room    RoomOptions
-	Typing  func() bool      // a person is in the middle of a line: the device does not begin anew meanwhile
-	OnEvent func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
+	Log      *slog.Logger // required
+	Card     audio.Card
+	Buttons  []gpio.Events
+	Voice    voice.Voice
+	Voices   []voice.Kind // to use in place of those that ship and are called so
+	Tools    coordinator.Tools
+	Cues     func(turn.Cue) []int16       // 24 kHz; nil: the shipped earcons
+	Alarm    coordinator.Alarm            // nil: a chime, and words
+	Light    func() (light.Driver, error) // nil: that of the configuration
+	Now      func() time.Duration         // nil: monotonic time since New
+	Clock    func() time.Time             // what the companion tells the time by; nil: time.Now
+	AnySound bool                         // whatever the microphone brings is taken for speech: sounds of a test are none
+	Control  bool                         // serve the control socket
+	Page     bool                         // serve the page
+	Logs     *service.Ring                // what the log said last, for the control socket; nil: nobody keeps it
+	Feed     *control.Feed                // told of what happens; nil: one of its own
+	OnTurn   func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
+	Anyway   bool                         // start with what works: nobody is there who could mend the rest and start again
+	Room     RoomOptions
+	Typing   func() bool      // a person is in the middle of a line: the device does not begin anew meanwhile
+	OnEvent  func(gpio.Event) // console events the device itself does not act on: Quit, EOF, Stuck, gestures
 }
 
 // Device is one appliance: everything wired by New, nothing running until Run.
@@ -114,6 +115,9 @@ type Device struct {
 	restarting atomic.Bool       // Run is about to end with ErrRestart
 }
 
+// logEnding: the device was asked to end. What ends behind it is no fault.
+const logEnding = "device.ending"
+
 // logRestart: this device has become another one on disk.
 const logRestart = "device.restart"
 
@@ -125,6 +129,7 @@ type actor struct {
 
 // Run starts everything, and returns when ctx ends or the first part fails for good; by then all parts have ended.
 func (d *Device) Run(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { d.log.Info(logEnding) })()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if d.kept != nil {

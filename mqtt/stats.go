@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"sync"
@@ -57,6 +58,7 @@ type counters struct {
 	lines map[string]*line
 	log   *slog.Logger
 	now   func() time.Duration
+	ends  bool // the client is to end: what is dropped from now on is no fault
 }
 
 // line limits one kind of log line to one a second; what was kept back is in the next one.
@@ -75,6 +77,20 @@ func (c *counters) add(f func(*Stats)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.s)
+}
+
+// level is that of a packet that was dropped. The caller holds mu.
+func (c *counters) level() slog.Level {
+	if c.ends {
+		return slog.LevelInfo
+	}
+	return slog.LevelWarn
+}
+
+func (c *counters) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends = true
 }
 
 func (c *counters) snapshot() Stats {
@@ -102,9 +118,11 @@ func (c *counters) refused(r *Refusal) {
 	}
 	c.s.Senders[who][r.Reason]++
 	n, ok := c.due("refused " + string(r.Reason))
+	level := c.level()
 	c.mu.Unlock()
 	if ok {
-		c.log.Warn(eventRefused, "reason", string(r.Reason), "from", string(r.From), "method", r.Method, "detail", r.Detail, "more", n)
+		c.log.Log(context.Background(), level, eventRefused,
+			"reason", string(r.Reason), "from", string(r.From), "method", r.Method, "detail", r.Detail, "more", n)
 	}
 }
 
@@ -115,9 +133,10 @@ func (c *counters) unsent(why string, n int, detail string) {
 	c.mu.Lock()
 	c.s.Unsent[why] += uint64(n)
 	more, ok := c.due("unsent " + why)
+	level := c.level()
 	c.mu.Unlock()
 	if ok {
-		c.log.Warn(eventDropped, "reason", why, "detail", detail, "packets", n, "more", more)
+		c.log.Log(context.Background(), level, eventDropped, "reason", why, "detail", detail, "packets", n, "more", more)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -65,6 +66,7 @@ func stories(dir string) testscript.Params {
 			e.Setenv("CONCH_AUDIO_BACKEND", "null") // a laptop that runs the stories shall not talk
 			e.Setenv("SOCKET", filepath.Join(e.WorkDir, "run/conch/control.sock"))
 			e.Setenv("KEY", storyKey)
+			e.Defer(func() { endsQuietly(e) })
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -91,6 +93,18 @@ func stories(dir string) testscript.Params {
 			"book":         book,
 			"read-on":      readOn,
 		},
+	}
+}
+
+// endsQuietly demands that no conch of the story logs a fault while it ends because it was asked to.
+func endsQuietly(e *testscript.Env) {
+	files, _ := filepath.Glob(filepath.Join(e.WorkDir, "*.err"))
+	for _, f := range files {
+		log, _ := os.ReadFile(f)
+		_, end, _ := bytes.Cut(log, []byte("event=device.ending"))
+		if fault := regexp.MustCompile(`(?m)^.*level=(WARN|ERROR).*$`).Find(end); fault != nil {
+			e.T().Fatal(fmt.Sprintf("%s, while it ends: %s", filepath.Base(f), fault))
+		}
 	}
 }
 
