@@ -4,6 +4,8 @@
 //
 //	ready      one short soft note, high: the microphone listens
 //	committed  two notes, level: taken, though you have not let go
+//	empty      one soft note, low: nothing was said
+//	noted      one note up, soft: heard, and left without an answer
 //	too_short  two quick notes down: hold longer
 //	thinking   a low double pulse and a pause, repeated while an answer is being made
 //	error      three notes down, buzzing: something broke
@@ -37,6 +39,8 @@ type earcon struct {
 var table = map[string]earcon{
 	"ready":     {90, []tone{{0, 85, 1318.5, 0.18, 0}}},
 	"committed": {210, []tone{{0, 90, 880, 0.22, 0}, {110, 95, 880, 0.22, 0}}},
+	"empty":     {120, []tone{{0, 115, 523.3, 0.14, 0}}},
+	"noted":     {200, []tone{{0, 90, 659.3, 0.14, 0}, {95, 95, 784, 0.12, 0}}},
 	"too_short": {190, []tone{{0, 80, 659.3, 0.25, 0.1}, {90, 95, 523.3, 0.25, 0.1}}},
 	"thinking":  {1400, []tone{{0, 160, 392, 0.09, 0}, {220, 200, 440, 0.09, 0}}},
 	"error":     {520, []tone{{0, 150, 440, 0.28, 0.35}, {160, 150, 370, 0.28, 0.35}, {320, 195, 311.1, 0.28, 0.35}}},

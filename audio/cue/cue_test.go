@@ -6,7 +6,7 @@ import (
 )
 
 // turn.Cue's names; a cue the machine can ask for must exist.
-var wanted = []string{"ready", "too_short", "thinking", "error", "offline", "timer", "committed", "ringing", "volume"}
+var wanted = []string{"ready", "too_short", "thinking", "error", "offline", "timer", "committed", "ringing", "volume", "empty", "noted"}
 
 func TestEveryCueExistsAndIsFitToPlay(t *testing.T) {
 	if len(table) != len(wanted) {

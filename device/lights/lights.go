@@ -183,10 +183,13 @@ func (l *Lights) Session(lost turn.SessionLost) {
 	}
 }
 
-// TurnEnded shows that a turn has failed.
+// TurnEnded shows that a turn has failed, or that nothing was said in it.
 func (l *Lights) TurnEnded(r coordinator.Record) {
-	if r.Words != "" || r.Reason == turn.Failed.String() || r.Reason == turn.Expired.String() {
-		l.lamp.Failed()
+	switch {
+	case r.Words != "" || r.Reason == turn.Failed.String() || r.Reason == turn.Expired.String():
+		l.lamp.Moment(light.Error)
+	case r.Reason == turn.Empty.String(), r.Reason == turn.TooShort.String():
+		l.lamp.Moment(light.Empty)
 	}
 }
 

@@ -11,6 +11,9 @@
 //	listening  frames of what a person says are captured  white, steady                   lit
 //	waiting    an answer is being made                    white, breathes in 3 s          1 on, 1 off; or breathes
 //	speaking   it sounds                                  the companion's, as loud as it  as loud as it
+//	empty      a press brought no speech, for a second    white, three quick blinks       0.15 on, 0.2 off
+//	noted      what was said earns no answer, for a       white, fades in 1 s             0.8 on, 0.2 off
+//	           second
 //	pairing    the window for a new device is open        one LED goes round in 2 s       0.6 on, 0.2 off, 0.2 on, 0.2 off
 //	muted      no capture device is open, by wish         red, steady                     1.9 on, 0.1 off
 //	other      a companion of another device has the      first LED, dim, in its colour   0.06 on, 1.94 off

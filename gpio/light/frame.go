@@ -33,6 +33,7 @@ const (
 	pulseLength  = 800 * time.Millisecond
 	flashPeriod  = 6 * time.Second
 	flashLength  = 120 * time.Millisecond
+	momentLength = time.Second
 	pulseLevel   = 0.5 // of the amber pulse
 	turnPeriod   = 2 * time.Second
 	dimLevel     = 0.35 // of somebody else's floor
@@ -48,6 +49,8 @@ type rhythm []time.Duration
 var rhythms = map[Look]rhythm{
 	Listening: nil,
 	Waiting:   {time.Second, time.Second},
+	Empty:     {150 * time.Millisecond, 200 * time.Millisecond},
+	Noted:     {800 * time.Millisecond, 200 * time.Millisecond},
 	Pairing:   {600 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond, 200 * time.Millisecond},
 	Muted:     {1900 * time.Millisecond, 100 * time.Millisecond},
 	Other:     {60 * time.Millisecond, 1940 * time.Millisecond},
@@ -117,6 +120,8 @@ func (s Scene) strength(shape Shape, since time.Duration, level float64) (float6
 		return one(level >= speakLit), shape.tick()
 	case s.Look == Waiting && smooth:
 		return breathLeast + (1-breathLeast)*wave(since, breath), shape.tick()
+	case s.Look == Noted && smooth:
+		return 1 - float64(since%momentLength)/float64(momentLength), shape.tick()
 	case s.Look == Offline && rich:
 		at := since % pulsePeriod
 		if at >= pulseLength {
@@ -143,6 +148,8 @@ func (s Scene) Period(shape Shape) time.Duration {
 		return 0
 	case shape.Dim && s.Look == Waiting:
 		return breath
+	case shape.Dim && s.Look == Noted:
+		return momentLength
 	case shape.Colour && shape.Pixels > 1 && s.Look == Pairing:
 		return turnPeriod
 	}

@@ -29,7 +29,7 @@ type Lamp struct {
 	mu       sync.Mutex // guards what follows
 	facts    Facts
 	settings Settings
-	failed   time.Time // until then the failure of a turn is shown
+	moment   time.Time // until then facts.Moment is shown
 	sample   Scene     // shown in place of the facts until
 	until    time.Time
 }
@@ -63,10 +63,14 @@ func (l *Lamp) Tell(change func(*Facts)) {
 	}
 }
 
-// Failed shows that a turn has failed: the double blink, once.
-func (l *Lamp) Failed() {
+// Moment shows what has just happened: Empty and Noted for a second, the double blink of Error once.
+func (l *Lamp) Moment(look Look) {
+	lasts := momentLength
+	if look == Error {
+		lasts = doubleBlink[0] + doubleBlink[1] + doubleBlink[2]
+	}
 	l.mu.Lock()
-	l.failed = time.Now().Add(doubleBlink[0] + doubleBlink[1] + doubleBlink[2])
+	l.facts.Moment, l.moment = look, time.Now().Add(lasts)
 	l.mu.Unlock()
 	l.poke()
 }
@@ -195,8 +199,8 @@ func (l *Lamp) now(now time.Time) (s Scene, brightness float64, wait time.Durati
 		return l.sample, brightness, d
 	}
 	f := l.facts
-	if d := l.failed.Sub(now); d > 0 {
-		f.Failed, wait = true, d
+	if wait = l.moment.Sub(now); wait <= 0 {
+		f.Moment, wait = Off, 0
 	}
 	return f.Shown(), brightness, wait
 }

@@ -202,7 +202,7 @@ func TestAFailureBlinksTwiceAndIsOver(t *testing.T) {
 		b := run(t, ring, nil)
 		defer b.stop()
 		n := len(b.so().frames)
-		b.Failed()
+		b.Moment(Error)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		lit := 0
@@ -220,6 +220,30 @@ func TestAFailureBlinksTwiceAndIsOver(t *testing.T) {
 	})
 }
 
+// Who cannot hear the cue sees for a second that a press brought no speech, or that what was said is left without an answer.
+func TestAMomentIsShownForASecond(t *testing.T) {
+	for _, shape := range []Shape{ring, {Pixels: 1}} {
+		for _, look := range []Look{Empty, Noted} {
+			synctest.Test(t, func(t *testing.T) {
+				b := run(t, shape, nil)
+				defer b.stop()
+				n := len(b.so().frames)
+				b.Moment(look)
+				time.Sleep(momentLength - time.Millisecond)
+				synctest.Wait()
+				if !slices.ContainsFunc(b.so().frames[n:], func(f Frame) bool { return !f.Dark() }) {
+					t.Errorf("%v on %+v: it stays dark", look, shape)
+				}
+				time.Sleep(2 * time.Millisecond)
+				synctest.Wait()
+				if n := b.wakes(time.Hour); n != 0 || !b.last().Dark() {
+					t.Errorf("%v on %+v: after a second %v, and %d wake-ups; want dark, and none", look, shape, b.last(), n)
+				}
+			})
+		}
+	}
+}
+
 // What lasts is shown again at once when the failure of a turn has been shown.
 func TestAfterAFailureComesWhatLasts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -231,7 +255,7 @@ func TestAfterAFailureComesWhatLasts(t *testing.T) {
 		if amber.Dark() || amber.LEDs[0] == Red {
 			t.Fatalf("without a server it shows %v", amber)
 		}
-		b.Failed()
+		b.Moment(Error)
 		synctest.Wait()
 		if b.last().LEDs[0] != Red {
 			t.Errorf("a failed turn shows %v; want red", b.last())
@@ -243,7 +267,7 @@ func TestAfterAFailureComesWhatLasts(t *testing.T) {
 		}
 		// Seen late, because something stronger was shown first, it is over no later.
 		b.Tell(func(f *Facts) { f.Doing = Answering })
-		b.Failed()
+		b.Moment(Error)
 		time.Sleep(doubleBlink[0] + 20*time.Millisecond)
 		b.Tell(func(f *Facts) { f.Doing = Nothing })
 		time.Sleep(doubleBlink[1] + doubleBlink[2] - 20*time.Millisecond)

@@ -16,6 +16,8 @@ const (
 	Listening
 	Waiting
 	Speaking
+	Empty
+	Noted
 	Pairing
 	Muted
 	Other
@@ -24,7 +26,7 @@ const (
 	Missed
 )
 
-var lookNames = [...]string{"off", "listening", "waiting", "speaking", "pairing", "muted", "other", "error", "offline", "missed"}
+var lookNames = [...]string{"off", "listening", "waiting", "speaking", "empty", "noted", "pairing", "muted", "other", "error", "offline", "missed"}
 
 func (l Look) String() string {
 	if int(l) < len(lookNames) {
@@ -40,6 +42,8 @@ func (l Look) About() string {
 		Listening: "what you say is being captured: white, steady",
 		Waiting:   "an answer is being made: white, breathing slowly",
 		Speaking:  "the answer sounds: in the companion's colour, as loud as it",
+		Empty:     "you held the button, and no speech was heard: white, three quick blinks",
+		Noted:     "what you said was heard, and is left without an answer: white, fading within a second",
 		Pairing:   "the window for a new device is open: one LED goes round",
 		Muted:     "the microphone is closed because you want it so: red, steady",
 		Other:     "another device's companion has the floor: one dim LED in its colour",
@@ -51,7 +55,7 @@ func (l Look) About() string {
 
 // Looks lists them all, the strongest first and Off last.
 func Looks() []Look {
-	return []Look{Listening, Waiting, Speaking, Pairing, Muted, Other, Error, Offline, Missed, Off}
+	return []Look{Listening, Waiting, Speaking, Empty, Noted, Pairing, Muted, Other, Error, Offline, Missed, Off}
 }
 
 // ParseLook reads a look's name.
@@ -94,7 +98,7 @@ type Facts struct {
 	Self     Colour // of the companion that answers here
 	Muted    bool   // no capture device is open because a person wants it so
 	Floor    Colour // of the companion of another device that has the floor; zero: none has
-	Failed   bool   // a turn has just failed
+	Moment   Look   // what has just happened: Empty, Noted, Error (a turn failed), or Off
 	Trouble  bool   // something is wrong that a person can mend
 	Offline  bool   // no session with the server
 	Missed   bool   // something was said that nobody has heard to its end, or asked for since
@@ -123,13 +127,15 @@ func (f Facts) Shown() Scene {
 		return Scene{Waiting, person}
 	case f.Doing == Answering:
 		return Scene{Speaking, self}
+	case f.Moment == Empty, f.Moment == Noted:
+		return Scene{f.Moment, person}
 	case f.Pairing:
 		return Scene{Pairing, White}
 	case f.Muted:
 		return Scene{Muted, Red}
 	case f.Floor != Colour{}:
 		return Scene{Other, f.Floor}
-	case f.Failed, f.Trouble:
+	case f.Moment == Error, f.Trouble:
 		return Scene{Error, Red}
 	case f.Offline:
 		return Scene{Offline, Amber}

@@ -11,7 +11,7 @@ import (
 
 func TestTheFirstThatIsTrueIsShown(t *testing.T) {
 	green := Colour{0, 255, 0}
-	all := Facts{Doing: Recording, Captured: true, Self: green, Muted: true, Floor: green, Failed: true, Trouble: true, Offline: true, Pairing: true}
+	all := Facts{Doing: Recording, Captured: true, Self: green, Muted: true, Floor: green, Moment: Error, Trouble: true, Offline: true, Pairing: true}
 	without := func(change func(*Facts)) Facts { f := all; change(&f); return f }
 	for _, c := range []struct {
 		name string
@@ -26,10 +26,12 @@ func TestTheFirstThatIsTrueIsShown(t *testing.T) {
 		{"waiting is the person's", Facts{Doing: Thinking, Self: green}, Scene{Waiting, White}},
 		{"muted waiting is red", Facts{Doing: Thinking, Muted: true}, Scene{Waiting, Red}},
 		{"muted speaking is red", Facts{Doing: Answering, Self: green, Muted: true}, Scene{Speaking, Red}},
+		{"a moment before what lasts", without(func(f *Facts) { f.Doing, f.Moment, f.Muted = Nothing, Empty, false }), Scene{Empty, White}},
+		{"an answer before a moment", Facts{Doing: Answering, Self: green, Moment: Noted}, Scene{Speaking, green}},
 		{"pairing before muted", without(func(f *Facts) { f.Doing = Nothing }), Scene{Pairing, White}},
 		{"muted before others", without(func(f *Facts) { f.Doing, f.Pairing = Nothing, false }), Scene{Muted, Red}},
 		{"others before trouble", without(func(f *Facts) { f.Doing, f.Pairing, f.Muted = Nothing, false, false }), Scene{Other, green}},
-		{"a failure before the network", Facts{Failed: true, Offline: true}, Scene{Error, Red}},
+		{"a failure before the network", Facts{Moment: Error, Offline: true}, Scene{Error, Red}},
 		{"trouble before the network", Facts{Trouble: true, Offline: true}, Scene{Error, Red}},
 		{"the network", Facts{Offline: true}, Scene{Offline, Amber}},
 	} {
