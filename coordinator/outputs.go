@@ -106,6 +106,11 @@ func (o *outputs) over(s Source) {
 	o.sounding = slices.DeleteFunc(o.sounding, func(other Source) bool { return other == s })
 }
 
+// heard reports whether something sounds, or did until a drop that is being carried out.
+func (o *outputs) heard() bool {
+	return slices.ContainsFunc(o.sounding, func(s Source) bool { return s.Heard() > 0 })
+}
+
 // silence takes what sounds, because the drop behind a gesture ended it all.
 func (o *outputs) silence(id turn.ID, edge time.Duration) hushed {
 	unheard := func(s Source) bool { return s.Heard() == 0 }

@@ -218,6 +218,10 @@ func (r *runner) take(e entry) {
 			r.reopenClaims()
 		}()
 	}
+	if p, ok := e.ev.(turn.Pressed); ok {
+		p.Cut = r.outputs.heard() || r.c.o.Taken()
+		e.ev = p
+	}
 	if at, id, ok := gesture(e.ev); ok {
 		r.edge = at
 		if r.m.State() == turn.Idle {

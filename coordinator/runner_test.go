@@ -113,7 +113,7 @@ func TestEachTurnHasOneLineWithItsTimes(t *testing.T) {
 		wantEqual(t, "lines", lines, []string{
 			"turn=t-1 reason=interrupted source=button cause=utterance listen_ms=1000 " +
 				"commit_to_first_audio_ms=250 press_to_silence_ms=… heard_ms=40 tools=0 responses=0 interrupted_in=IN_RESPONSE duration_ms=1290",
-			"turn=t-2 reason=too_short source=button cause=utterance listen_ms=5 commit_to_first_audio_ms=0 heard_ms=0 tools=0 responses=0 duration_ms=5",
+			"turn=t-2 reason=silenced source=button cause=utterance listen_ms=5 commit_to_first_audio_ms=0 heard_ms=0 tools=0 responses=0 duration_ms=5",
 		})
 	})
 }

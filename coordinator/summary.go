@@ -20,7 +20,7 @@ const (
 type Record struct {
 	Turn               turn.ID       `json:"turn"`
 	Who                turn.Who      `json:"-"`      // whose turn it was; people are told by name
-	Reason             string        `json:"reason"` // done, interrupted, too_short, lost_vote, expired, failed
+	Reason             string        `json:"reason"` // done, interrupted, too_short, lost_vote, expired, failed, empty, silenced
 	Source             string        `json:"source"` // button, room, inject
 	Cause              string        `json:"cause"`  // whose words stood before the model at its end
 	ListenMS           float64       `json:"listen_ms"`

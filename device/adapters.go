@@ -82,11 +82,16 @@ type micAdapter struct {
 	*audio.Mic
 	captured func(bool)
 	ended    func(turn.ID) // its recording is over
+	hears    func() bool   // there is a microphone
+	lost     func(id string)
 }
 
 func (m micAdapter) Open(id turn.ID, at time.Duration) {
 	m.captured(false) // until the first frame
 	m.Mic.Open(string(id), at)
+	if !m.hears() { // nothing will come
+		m.lost(string(id))
+	}
 }
 
 func (m micAdapter) End(id turn.ID, up, tail time.Duration) {

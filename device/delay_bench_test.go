@@ -230,7 +230,7 @@ func measureDelay(b *testing.B, hold time.Duration, deltas int) (up, down []floa
 	ended := make(chan control.Turn, 1)
 	captures := &timedCard{Card: card, now: card.Clock().Now}
 	d, err := New(cfg, Options{Log: slog.New(slog.DiscardHandler), Card: captures, Now: card.Clock().Now, Buttons: []gpio.Events{hand},
-		Voice: timedVoice{client, &taken}, OnTurn: func(t control.Turn) { ended <- t }})
+		Voice: timedVoice{client, &taken}, AnySound: true, OnTurn: func(t control.Turn) { ended <- t }})
 	if err != nil {
 		b.Fatal(err)
 	}

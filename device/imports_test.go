@@ -74,7 +74,7 @@ var imports = map[string][]string{
 	"device/tuner":            {"audio/decode", "companions/skills", "device/config"},
 	"device/usage":            {"companions/round", "companions/voice", "coordinator/turn", "device/condition", "device/config", "device/control", "device/state"},
 	"device/provider":         {"audio/decode", "companions", "companions/voice", "companions/voice/cascade", "companions/voice/either", "companions/voice/kinds", "coordinator/turn", "device/config", "device/control"},
-	"device/sound":            {"audio", "audio/mixer", "device/condition", "device/config", "device/control", "device/wait", "gpio"},
+	"device/sound":            {"audio", "audio/detect", "audio/mixer", "device/condition", "device/config", "device/control", "device/wait", "gpio"},
 	"device/benchtest":        {},
 	"device/benchtest/…":      {"device/benchtest"},
 	"device/doctor":           {"device/web", "device/mcp", "audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/library", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},

@@ -23,7 +23,7 @@ import (
 const sayingEvery = 100 * time.Millisecond
 
 // prompt says what the space bar would do, and why it would not.
-func prompt(l language.Language, s turn.State, muted, hears bool, who string) terminal.State {
+func prompt(l language.Language, s turn.State, muted, hears, sounds bool, who string) terminal.State {
 	say := func(long, short string) terminal.State { return terminal.State{Long: long, Short: short} }
 	switch s {
 	case turn.Listening:
@@ -37,6 +37,8 @@ func prompt(l language.Language, s turn.State, muted, hears bool, who string) te
 		return say(l.Phrase("prompt.speaks", "name", who), who)
 	}
 	switch {
+	case sounds:
+		return say(l.Phrase("prompt.sounds"), l.Phrase("prompt.sounds_short"))
 	case muted:
 		return say(l.Phrase("prompt.muted"), l.Phrase("prompt.muted_short"))
 	case !hears:
@@ -99,8 +101,7 @@ func (o *onlooker) look(ctx context.Context) {
 	} else {
 		o.who = ""
 	}
-	hears := d.sound.Hears() && !d.conds.Holds(condition.SoundMicrophone) // without a card it is a null device that is open
-	screen.Show(prompt(d.cfg.Device.Language, state, d.sound.Muted(), hears, o.who))
+	screen.Show(prompt(d.cfg.Device.Language, state, d.sound.Muted(), d.sound.Hears(), d.audible() || d.room.Taken(), o.who))
 	o.conditions()
 }
 

@@ -14,23 +14,25 @@ import (
 
 func TestPrompt(t *testing.T) {
 	for _, c := range []struct {
-		state        turn.State
-		muted, hears bool
-		who          string
-		long, short  string
+		state                turn.State
+		muted, hears, sounds bool
+		who                  string
+		long, short          string
 	}{
-		{turn.Idle, false, true, "", "space talks", "talk"},
-		{turn.Idle, false, false, "", "no microphone; type a question", "no mic"},
-		{turn.Idle, true, false, "", "muted; type a question", "muted"}, // that is why there is none
-		{turn.Listening, false, true, "", "listening; space sends", "listening"},
-		{turn.Listening, true, false, "", "listening; space sends", "listening"}, // a press goes on; what it says comes at its end
-		{turn.Committing, false, true, "", "thinking; space cancels", "thinking"},
-		{turn.InResponse, false, true, "", "answering; space silences", "answering"},
-		{turn.InResponse, true, true, "Ada", "Ada speaks; space silences", "Ada"},
+		{turn.Idle, false, true, false, "", "space talks", "talk"},
+		{turn.Idle, false, false, false, "", "no microphone; type a question", "no mic"},
+		{turn.Idle, true, false, false, "", "muted; type a question", "muted"}, // that is why there is none
+		{turn.Idle, false, true, true, "", "space silences", "silence"},        // an announcement, music, a companion elsewhere
+		{turn.Idle, true, false, true, "", "space silences", "silence"},
+		{turn.Listening, false, true, false, "", "listening; space sends", "listening"},
+		{turn.Listening, true, false, false, "", "listening; space sends", "listening"}, // a press goes on; what it says comes at its end
+		{turn.Committing, false, true, false, "", "thinking; space cancels", "thinking"},
+		{turn.InResponse, false, true, false, "", "answering; space silences", "answering"},
+		{turn.InResponse, true, true, false, "Ada", "Ada speaks; space silences", "Ada"},
 	} {
 		want := terminal.State{Long: c.long, Short: c.short}
-		if got := prompt("", c.state, c.muted, c.hears, c.who); got != want {
-			t.Errorf("%v, muted %v, hears %v, %q: %+v; want %+v", c.state, c.muted, c.hears, c.who, got, want)
+		if got := prompt("", c.state, c.muted, c.hears, c.sounds, c.who); got != want {
+			t.Errorf("%v, muted %v, hears %v, sounds %v, %q: %+v; want %+v", c.state, c.muted, c.hears, c.sounds, c.who, got, want)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func newHushPair(b *testing.B, url string) *hushPair {
 		var err error
 		d.Device, err = New(cfg, Options{
 			Log: slog.New(slog.DiscardHandler), Card: d.card, Voice: d.voice, Tools: tone.Tools{Voice: d.voice}, Now: clock.Now, Buttons: []gpio.Events{confirms{d.hand, clock.Now, d.confirmed}},
-			Cues: d.voice.Cue, Room: RoomOptions{Cards: []companions.Card{companions.PlainCard(name)}, Identity: ids[i], Member: member, Volatile: true, Presses: 1 << 20},
+			AnySound: true, Cues: d.voice.Cue, Room: RoomOptions{Cards: []companions.Card{companions.PlainCard(name)}, Identity: ids[i], Member: member, Volatile: true, Presses: 1 << 20},
 		})
 		if err != nil {
 			b.Fatal(err)

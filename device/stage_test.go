@@ -74,6 +74,7 @@ type boxOptions struct {
 	offline bool                        // the voice will not come up
 	page    bool                        // it has a page, which may talk
 	control bool                        // it has a control socket
+	listens bool                        // what holds no speech is no utterance; else any sound is one
 	presses int                         // of another device that keep the floor in a minute; 0: as many as anywhere
 	room    *RoomOptions                // it is in a room: turns also begin there, and are not counted
 	mind    rehearsal.Brain             // nil: an echo
@@ -130,7 +131,7 @@ func newBox(t testing.TB, o boxOptions) *box {
 	if o.config != nil {
 		o.config(&cfg)
 	}
-	opts := Options{Page: o.page, Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light, Control: o.control}
+	opts := Options{Page: o.page, Log: slog.New(b.log), Card: b.card, Now: now, Buttons: append(buttons, b.seen), OnTurn: b.turnEnd, Light: o.light, Control: o.control, AnySound: !o.listens}
 	if o.card != nil {
 		opts.Card = o.card(b.card)
 	}

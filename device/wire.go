@@ -65,7 +65,8 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	d.newDesk()
 	d.coordinator, err = coordinator.New(coordinator.Options{
-		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Mic: micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended}, Tools: tools,
+		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Tools: tools,
+		Mic:     micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended, d.sound.Hears, d.micLost},
 		Light:   lit{d.lights, d.feed},
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
@@ -107,6 +108,19 @@ func (d *Device) wirePresses() {
 	p.gesture, p.told = func(e gpio.Event) { gesture(d, e) }, d.opts.OnEvent
 }
 
+// micLost ends the utterance of that id without a word.
+func (d *Device) micLost(id string) {
+	if d.pairing.Sound.Lost(id) {
+		return
+	}
+	d.lights.Captured(false)
+	lost := turn.CaptureLost{At: d.now(), Turn: turn.ID(id)}
+	if d.sound.Mic.Muted() {
+		lost.Say = turn.WordsMuted
+	}
+	d.coordinator.Post(lost)
+}
+
 // wireSound makes the sound card; what is said goes where the turn is, unless somebody listens for a code.
 func (d *Device) wireSound(muted bool) (err error) {
 	d.sound, err = sound.New(sound.Options{
@@ -125,24 +139,15 @@ func (d *Device) wireSound(muted bool) (err error) {
 			d.lights.Captured(true)
 			d.coordinator.Post(turn.CaptureStarted{At: d.now(), Turn: turn.ID(id)})
 		},
-		Ended: func(id string, samples int, flat bool) {
-			if flat {
+		Any: d.opts.AnySound,
+		Ended: func(id string, h sound.Heard) {
+			if h.Flat {
 				d.coordinator.Post(turn.CaptureLost{At: d.now(), Turn: turn.ID(id)})
 				return
 			}
-			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: samples})
+			d.coordinator.Post(turn.CaptureEnded{At: d.now(), Turn: turn.ID(id), Samples: h.Samples, Empty: h.Empty})
 		},
-		Lost: func(id string) {
-			if d.pairing.Sound.Lost(id) {
-				return
-			}
-			d.lights.Captured(false)
-			lost := turn.CaptureLost{At: d.now(), Turn: turn.ID(id)}
-			if d.sound.Mic.Muted() {
-				lost.Say = turn.WordsMuted
-			}
-			d.coordinator.Post(lost)
-		},
+		Lost:      d.micLost,
 		KeepMuted: d.memory.KeepMuted,
 		ShowMuted: func(yes bool) { // what is called here is made later
 			d.lights.Muted(yes)

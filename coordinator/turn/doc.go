@@ -46,6 +46,7 @@
 //	CaptureStarted          ~     ~     ~     .          .        .        .        .         .        .         .         .
 //	CaptureEnded            ~     ~     ~     ~          =        ~        ~        ~         ~        ~         ~         ~
 //	CaptureEnded, empty     ~     ~     ~     ~          I        ~        ~        ~         ~        ~         ~         ~
+//	CaptureEnded, no speech ~     ~     ~     ~          I        ~        ~        ~         ~        ~         ~         ~
 //	CaptureLost             ~     ~     ~     I          I        ~        ~        ~         ~        ~         ~         ~
 //	InputCommitted          ~     ~     ~     .          .        .        .        .         .        .         .         .
 //	InputRefused            ~     ~     ~     ~          ~        I        I        ~         ~        ~         ~         ~

@@ -16,6 +16,7 @@ type Pressed struct {
 	At     time.Duration
 	Turn   ID
 	Button Button
+	Cut    bool // something sounded at its edge, here or at another device of the room
 }
 
 // Released: the button has been up for 25 ms, or is Gone, and then nothing is committed. At is its first up edge; Held counts the samples (24 kHz) that the
@@ -102,6 +103,7 @@ type CaptureEnded struct {
 	At      time.Duration
 	Turn    ID
 	Samples int
+	Empty   bool // the recording holds no speech
 }
 
 // CaptureLost: the microphone disappeared, never delivered, or delivered what no microphone hears.

@@ -91,6 +91,7 @@ type Machine struct {
 	cause      Cause
 	quoted     string // the skill whose words of others a tool has returned
 	button     Button // whose press began it
+	cut        bool   // … and cut something that sounded
 	began      time.Duration
 	listen     time.Duration
 	released   time.Duration
@@ -156,6 +157,7 @@ type Machine struct {
 	ringTurn     ID
 	rings        bool // and that sounds
 	kept         kept
+	empties      uint8 // utterances without speech in a row, but for those that cut something
 	owed         Words // a failure that waits for the end of the turn or call to be said
 	orphans      [maxOrphans]orphan
 	orphaned     uint8

@@ -80,10 +80,12 @@ const (
 	LostVote
 	Expired
 	Failed
+	Empty    // no speech was in the utterance: nothing was sent
+	Silenced // the same, and the press had cut something: a hush, and no more
 )
 
 func (r Reason) String() string {
-	return [...]string{"done", "interrupted", "too_short", "lost_vote", "expired", "failed"}[r]
+	return [...]string{"done", "interrupted", "too_short", "lost_vote", "expired", "failed", "empty", "silenced"}[r]
 }
 
 // Cue is an earcon. Same sound, same meaning, everywhere.
@@ -99,10 +101,12 @@ const (
 	CueTimer
 	CueCommitted // the machine committed by itself after the listening limit
 	CueRinging   // somebody calls; repeats until stopped
+	CueEmpty     // no speech was heard
+	CueNoted     // what was said was heard, and earns no answer
 )
 
 func (c Cue) String() string {
-	return [...]string{"none", "ready", "too_short", "thinking", "error", "offline", "timer", "committed", "ringing"}[c]
+	return [...]string{"none", "ready", "too_short", "thinking", "error", "offline", "timer", "committed", "ringing", "empty", "noted"}[c]
 }
 
 // Words names a failure that is said in plain words by a local voice (a shipped clip), because an earcon alone does

@@ -167,7 +167,7 @@ func (s *draft) begin(t ID, src Source, c Cause, at time.Duration) {
 		running: o.running, runningTurn: o.runningTurn,
 		calling: o.calling, callingTurn: o.callingTurn, callingSince: o.callingSince, alert: o.alert,
 		ring: o.ring, ringTurn: o.ringTurn, rings: o.rings,
-		owed: o.owed, wordsUntil: o.wordsUntil, kept: o.kept,
+		owed: o.owed, wordsUntil: o.wordsUntil, kept: o.kept, empties: o.empties,
 		orphans: o.orphans, orphaned: o.orphaned,
 		over: o.over, next: o.next,
 	}
@@ -211,10 +211,11 @@ func (s *step) pressed(e Pressed) {
 		s.answerAlert(e)
 		return
 	}
+	cut := e.Cut || m.state != Idle && m.state != Listening // an answer in the making, too
 	s.cut(e.At, e.Turn, false)
 	instead := s.forgetKept()
 	s.begin(e.Turn, SourceButton, CauseUtterance, e.At)
-	m.button, m.instead = e.Button, instead
+	m.button, m.cut, m.instead = e.Button, cut, instead
 	s.become(Listening, recording)
 	s.do(OpenCapture{Turn: e.Turn, At: e.At})
 	s.do(ClearInput{Turn: e.Turn})
@@ -260,14 +261,9 @@ func (s *step) releasedAt(e Released) {
 	case e.Gone:
 		s.fail(e.At, WordsNotHeard, Failed)
 	case !m.capturing && m.listen >= noMicrophoneAfter:
-		s.fail(e.At, WordsNoMicrophone, Failed)
+		s.deaf(e.At, WordsNoMicrophone)
 	case e.Held < m.cfg.MinHeld:
-		s.discardInput()
-		s.do(PlayCue{Turn: m.turn, Cue: CueTooShort})
-		if m.instead {
-			s.speak(e.At, SayWords{Turn: m.turn, Words: WordsLetGo})
-		}
-		s.end(e.At, TooShort, "")
+		s.unspoken(e.At, CueTooShort, TooShort)
 	case m.fatal != "":
 		// Told now and not at the press: a press must always be able to bring silence, and the session may have
 		// been healed while the person spoke.
@@ -420,6 +416,11 @@ func (s *step) captureEnded(e CaptureEnded) {
 		s.fail(e.At, WordsNoMicrophone, Failed)
 		return
 	}
+	if e.Empty {
+		s.empty(e.At)
+		return
+	}
+	s.m.empties = 0
 	s.do(CommitInput{Turn: e.Turn, Who: s.m.who})
 	s.m.committed, s.m.recorded = e.At, true
 	if s.m.lost {
@@ -427,6 +428,38 @@ func (s *step) captureEnded(e CaptureEnded) {
 		return
 	}
 	s.answerOrVote(e.At)
+}
+
+// mostEmpty utterances without speech in a row are no chance: a person hears that of the microphone. Our choice.
+const mostEmpty = 3
+
+// empty takes an utterance that holds no speech.
+func (s *step) empty(at time.Duration) {
+	m := &s.m
+	if !m.cut {
+		m.empties++
+	}
+	if m.empties == mostEmpty {
+		m.empties = 0
+		s.fail(at, WordsNoMicrophone, Failed)
+		return
+	}
+	s.unspoken(at, CueEmpty, Empty)
+}
+
+// unspoken ends a turn in which nothing was said.
+func (s *step) unspoken(at time.Duration, cue Cue, how Reason) {
+	m := &s.m
+	s.discardInput()
+	if m.cut {
+		how = Silenced
+	} else {
+		s.do(PlayCue{Turn: m.turn, Cue: cue})
+	}
+	if m.instead {
+		s.speak(at, SayWords{Turn: m.turn, Words: WordsLetGo})
+	}
+	s.end(at, how, "")
 }
 
 func (s *step) captureLost(e CaptureLost) {
@@ -441,7 +474,19 @@ func (s *step) captureLost(e CaptureLost) {
 	if say == "" {
 		say = WordsNoMicrophone
 	}
-	s.fail(e.At, say, Failed)
+	s.deaf(e.At, say)
+}
+
+// mostHush is how long a press may be that only silences, where nothing can be heard of what a person says. Our choice.
+const mostHush = 1200 * time.Millisecond
+
+// deaf ends a turn whose recording is lost: a short press that cut something was a hush.
+func (s *step) deaf(at time.Duration, say Words) {
+	if s.m.cut && at-s.m.began < mostHush {
+		s.unspoken(at, CueEmpty, Silenced)
+		return
+	}
+	s.fail(at, say, Failed)
 }
 
 func (s *step) inputRefused(e InputRefused) {

@@ -36,6 +36,7 @@ var rows = []struct{ label, fact string }{
 	{"CaptureStarted", "capture-started t-1"},
 	{"CaptureEnded", "capture-ended t-1 24000"},
 	{"CaptureEnded, empty", "capture-ended t-1 0"},
+	{"CaptureEnded, no speech", "capture-ended t-1 24000 true"},
 	{"CaptureLost", "capture-lost t-1"},
 	{"InputCommitted", "committed t-1 u"},
 	{"InputRefused", "refused t-1"},

@@ -245,7 +245,7 @@ func (w *watch) feed(ev Event) {
 			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert, kept: w.m.kept,
 			owed: map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
 			ring: w.m.ring, ringTurn: w.m.ringTurn, rings: w.m.rings,
-			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil,
+			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil, empties: w.m.empties,
 		}) {
 			w.broken("IDLE remembers something of a turn: %+v", w.m)
 		}

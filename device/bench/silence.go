@@ -152,7 +152,7 @@ func (b Silence) rig() (*rig, error) {
 	b.Config.Button.Again = false // it presses faster than a person, and a double press would have the tone said again
 	d, err := device.New(b.Config, device.Options{
 		Log: log, Card: b.Card, Voice: voice, Tools: tone.Tools{Voice: voice}, Now: now,
-		Buttons: []gpio.Events{hand}, Cues: voice.Cue, Alarm: voice.Alarm,
+		Buttons: []gpio.Events{hand}, Cues: voice.Cue, Alarm: voice.Alarm, AnySound: true,
 	})
 	if err != nil {
 		return nil, err

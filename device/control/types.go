@@ -338,6 +338,10 @@ func (t Turn) Why() string {
 	switch {
 	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.TooShort.String():
 		return "Nobody spoke" + after + ": that was too short to be a question."
+	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.Empty.String():
+		return "Nobody spoke" + after + ": no speech was heard, so nothing was sent."
+	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.Silenced.String():
+		return "Nobody spoke" + after + ": it silenced what sounded, and no speech followed."
 	case t.Said == "" && t.HeardMS == 0 && t.Words != "":
 		return "Nobody spoke" + after + ": " + clips.Text(language.English, t.Words)
 	case t.Said == "" && t.HeardMS == 0:
@@ -384,6 +388,9 @@ func (t Turn) Sentence(l language.Language, companion string) string {
 	}
 	if t.Reason == turn.TooShort.String() {
 		fmt.Fprintf(&b, "conch: %s\n", l.Phrase("terminal.too_short"))
+	}
+	if t.Reason == turn.Empty.String() {
+		fmt.Fprintf(&b, "conch: %s\n", l.Phrase("terminal.empty"))
 	}
 	if t.Words != "" {
 		fmt.Fprintf(&b, "conch: %s\n", strings.TrimSpace(clips.Text(l, t.Words)+" "+clips.Text(l, t.Then)))

@@ -29,7 +29,8 @@ type Options struct {
 	// What becomes of an utterance; on the microphone's goroutine.
 	Sink    func(id string, pcm []int16)
 	Started func(id string)
-	Ended   func(id string, samples int, flat bool) // flat: the microphone gave no sound at all, which is a fault
+	Ended   func(id string, h Heard)
+	Any     bool // every sound is taken for speech
 	Lost    func(id string)
 
 	KeepMuted func(bool) // remembers the wish
@@ -44,6 +45,7 @@ type Card struct {
 	Mic     *audio.Mic
 	o       Options
 	card    audio.Card
+	speech  *speech
 
 	playback, capture half
 	mute              mute
@@ -80,7 +82,8 @@ func (h *half) call(card audio.Card, f func()) bool {
 
 // New makes speaker and microphone; nothing is opened before RunPlayback and RunCapture.
 func New(o Options) (*Card, error) {
-	c := &Card{o: o, card: o.Card, playback: half{name: "speaker"}, capture: half{name: "microphone"}, mute: mute{told: make(chan struct{}, 1)}}
+	c := &Card{o: o, card: o.Card, playback: half{name: "speaker"}, capture: half{name: "microphone"}, mute: mute{told: make(chan struct{}, 1)},
+		speech: newSpeech()}
 	if c.card == nil {
 		card, err := audio.NewCard(o.Audio.Backend, o.Log)
 		switch {
@@ -99,8 +102,10 @@ func New(o Options) (*Card, error) {
 		c.card, heard = e, func() time.Duration { return max(c.Speaker.LastAudible(), e.Since()) }
 	}
 	c.Mic = audio.NewMic(audio.MicConfig{
-		Preroll: o.Audio.Preroll, Now: o.Now, Loud: heard, Sink: o.Sink, Started: o.Started, Lost: o.Lost,
-		Ended:   func(id string, got audio.Captured) { o.Ended(id, got.Held, got.Flat && c.flat()) },
+		Preroll: o.Audio.Preroll, Now: o.Now, Loud: heard, Sink: c.speech.sink(o.Sink), Started: o.Started, Lost: o.Lost,
+		Ended: func(id string, got audio.Captured) {
+			o.Ended(id, Heard{Samples: got.Held, Flat: got.Flat && c.flat(), Empty: !o.Any && c.speech.empty(id)})
+		},
 		Stirred: func() { o.Conditions.Clear(condition.SoundFlat) },
 		Mute:    c.closeCapture,
 	})
@@ -141,7 +146,7 @@ func (c *Card) keep(ctx context.Context, h *half, k audio.KeeperConfig) {
 	k.Up = func(g audio.Granted) {
 		up(g)
 		h.state.Store(&state{granted: g})
-		if g.Backend == audio.BackendNull && c.o.Audio.Backend == "auto" {
+		if c.none(g) {
 			c.o.Conditions.Set(code, "no "+h.name+": there is no sound card, and no sound server",
 				"plug a card in, or see that its driver is loaded (conch audio list, conch doctor); it is taken by itself")
 			return
@@ -172,8 +177,19 @@ func (c *Card) Known() bool { return c.playback.state.Load() != nil && c.capture
 // Sounds says that a loudspeaker is open.
 func (c *Card) Sounds() bool { _, ok := c.playback.open(); return ok }
 
-// Hears says that a microphone is open.
-func (c *Card) Hears() bool { _, ok := c.capture.open(); return ok }
+// Hears says that a microphone is open: that of the card, or of a page that has the sound.
+func (c *Card) Hears() bool {
+	if e := c.o.Elsewhere; e != nil && e.At() != nil {
+		return true
+	}
+	g, ok := c.capture.open()
+	return ok && !c.none(g)
+}
+
+// none says that a null device was taken because there is no other.
+func (c *Card) none(g audio.Granted) bool {
+	return g.Backend == audio.BackendNull && c.o.Audio.Backend == "auto"
+}
 
 // Granted is what the loudspeaker's device gave, as long as it is open.
 func (c *Card) Granted() audio.Granted { g, _ := c.playback.open(); return g }
@@ -267,7 +283,7 @@ func (c *Card) flat() bool {
 	case !ok:
 	case g.Backend == audio.BackendTwin:
 		return false
-	case g.Backend == audio.BackendNull && c.o.Audio.Backend == "auto": // sound.microphone says it
+	case c.none(g): // sound.microphone says it
 	case g.Backend == audio.BackendNull:
 		c.o.Conditions.Set(condition.SoundFlat, "there is no microphone: audio.backend is null", "set audio.backend to auto, or type what you ask")
 	default:
