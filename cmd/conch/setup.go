@@ -15,7 +15,7 @@ import (
 
 // setupCmd is a person's first minutes with a box.
 type setupCmd struct {
-	Steps []string `arg:"" optional:"" help:"Only these: board, sound, pin, voice, votes, language, try. Without any: all that is not in place." placeholder:"STEP"`
+	Steps []string `arg:"" optional:"" help:"Only these: language, board, sound, pin, voice, votes, quiet, try. Without any: all that is not in place." placeholder:"STEP"`
 	Only  []string `help:"The same, as a flag." placeholder:"STEP"`
 	Yes   bool     `help:"Ask nobody: each question has the answer of its flag, else that of Enter." short:"y"`
 	JSON  bool     `help:"Print one JSON object a step, with what would be asked; without --yes nothing is written." name:"json"`
@@ -30,6 +30,7 @@ type setupCmd struct {
 	KeyFile  string `help:"File that has the key; - is standard input." placeholder:"FILE"`
 	Votes    string `help:"Who votes in a room: rules, auto (a model where these are not certain), model." placeholder:"WHO"`
 	Language string `help:"What conch itself speaks: en, de, es, fr." placeholder:"CODE"`
+	Quiet    string `help:"Hours in which people sleep, as in 22:00-07:00, or none." placeholder:"HOURS"`
 	Reboot   bool   `help:"With --yes: reboot where the board needs it."`
 
 	Credentials string `hidden:"" default:"/etc/conch/credentials"`
@@ -38,9 +39,9 @@ type setupCmd struct {
 
 // Help is on top of conch setup --help.
 func (setupCmd) Help() string {
-	return "Five questions, each with an answer on Enter: the board (found by its own memory, its sound card or its chips; what its driver " +
+	return "Six questions, each with an answer on Enter: the language, the board (found by its own memory, its sound card or its chips; what its driver " +
 		"needs is written into config.txt of the boot partition), loudspeaker and microphone (by a beep and an echo), the button (by pressing " +
-		"it), who answers (a key, or a server of your own; tried before it is stored), and the language; and in a room whether a model may " +
+		"it), who answers (a key, or a server of your own; tried before it is stored), and when people sleep; and in a room whether a model may " +
 		"be asked who speaks next, with what that costs. It ends with a trial. s skips a step, Ctrl-C leaves; a second run goes on where the first was."
 }
 
@@ -80,6 +81,6 @@ func (c setupCmd) Run(e *env) error {
 	return setup.Run(ctx, setup.Options{
 		In: e.in, Out: e.out, Log: e.logger(cfg), Only: only, Yes: c.Yes, JSON: c.JSON, Load: load, Keys: c.Credentials, Root: c.Root,
 		Answers: setup.Answers{Board: c.Board, Playback: c.Playback, Capture: c.Capture, Pin: c.Pin, Active: c.Active, URL: c.URL, Model: c.Model,
-			KeyFrom: c.KeyFile, Votes: c.Votes, Language: c.Language, Reboot: c.Reboot},
+			KeyFrom: c.KeyFile, Votes: c.Votes, Language: c.Language, Quiet: c.Quiet, Reboot: c.Reboot},
 	})
 }

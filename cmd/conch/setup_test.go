@@ -35,7 +35,7 @@ type pi struct {
 const bootTxt = "# For more options and information see\n# http://rptl.io/configtxt\ndtparam=audio=on\n[cm4]\notg_mode=1\n[all]\n"
 
 // A configuration that a person has written, with their words around it.
-const ownToml = "# our kitchen\n\n[device]\nlanguage = \"en\"\n\n[audio]\nbackend = \"null\" # for now\n# volume = 70\n\n[log]\nlevel = \"warn\" # quiet\n"
+const ownToml = "# our kitchen\n\n[device]\nquiet = \"\"\nlanguage = \"en\"\n\n[audio]\nbackend = \"null\" # for now\n# volume = 70\n\n[log]\nlevel = \"warn\" # quiet\n"
 
 func newPi(t *testing.T) *pi {
 	t.Helper()
@@ -430,11 +430,17 @@ func TestSetupForScripts(t *testing.T) {
 	if p.read("conch.toml") != ownToml || p.read("boot/firmware/config.txt") != bootTxt || strings.Contains(p.read("calls"), "restart") {
 		t.Errorf("--json alone has changed something:\n%s%s", p.read("conch.toml"), p.read("calls"))
 	}
-	if _, text, code := run("--yes", "--language", "fr", "language"); code != 0 || !strings.Contains(text, "5 of 5: the language") ||
+	if _, text, code := run("--yes", "--language", "fr", "language"); code != 0 || !strings.Contains(text, "1 of 6: the language") ||
 		!strings.Contains(text, "Français") {
 		t.Errorf("a language: status %d\n%s", code, text)
 	}
-	if _, text, code := run("--yes", "pin"); code != 0 || !strings.Contains(text, "3 sur 5 : le bouton") {
+	if _, text, code := run("--yes", "quiet"); code != 0 || !strings.Contains(p.read("conch.toml"), "quiet = \"\"\n") {
+		t.Errorf("where nobody is asked, there are hours: status %d\n%s", code, text)
+	}
+	if _, text, code := run("--yes", "--quiet", "13:00-15:00"); code != 0 || !strings.Contains(p.read("conch.toml"), "quiet = \"13:00-15:00\"\n") {
+		t.Errorf("the hours are not written: status %d\n%s", code, text)
+	}
+	if _, text, code := run("--yes", "pin"); code != 0 || !strings.Contains(text, "4 sur 6 : le bouton") {
 		t.Errorf("in that language: status %d\n%s", code, text)
 	}
 	if steps, text, _ := run("--json", "voice"); steps["voice"]["question"] != "Who answers?" {
@@ -587,15 +593,20 @@ func TestSetupOffersVotes(t *testing.T) {
 	}
 
 	s := p.sits()
-	s.sees(`^conch setup: 6 things`)
+	s.sees(`^conch setup: 7 things`)
 	s.sees(`open +votes +the rules alone; a model`)
 	s.asks("Which board is it?", "s")
-	s.sees("5 of 6: who speaks next")
+	s.sees("6 of 7: who speaks next")
 	s.sees(`gpt-6-luna[ \n]+at[ \n]+api\.openai\.com`)
 	s.sees(`whispers[ \n]+never[ \n]+do`)
 	s.sees(`[ \n]0\.003[ \n]+US\$[ \n]+a[ \n]+day,[ \n]+0\.078[ \n]+a[ \n]+month`)
 	s.asks("May it be asked? [y/N]", "")
 	s.sees(`^\+votes = "rules"`)
+	s.asks("write this?", "")
+	s.asks("none for never: [22:00-07:00]", "at night")
+	s.sees("two times of the day")
+	s.asks("none for never: [22:00-07:00]", "none")
+	s.sees(`^\+quiet = ""`)
 	s.asks("write this?", "")
 	s.leaves()
 

@@ -53,13 +53,17 @@ type Answers struct {
 	KeyFrom           string // file; - is standard input
 	Votes             string
 	Language          string
+	Quiet             string // hours, or none
 	Reboot            bool
 }
 
 // settings are the answers as settings.
 func (a Answers) settings() map[string]string {
 	set := map[string]string{"device.board": a.Board, "audio.playback": a.Playback, "audio.capture": a.Capture, "button.active": a.Active,
-		"voice.url": a.URL, "voice.model": a.Model, votesKey: a.Votes, languageKey: a.Language}
+		"voice.url": a.URL, "voice.model": a.Model, votesKey: a.Votes, languageKey: a.Language, quietKey: a.Quiet}
+	if a.Quiet == noHours {
+		set[quietKey] = ""
+	}
 	if a.Board == "none" {
 		set["device.board"] = ""
 	}
@@ -123,12 +127,13 @@ type step struct {
 // steps in their order.
 func steps() []step {
 	return []step{
+		{"language", (*wizard).lookLanguage, (*wizard).askLanguage, nil},
 		{"board", (*wizard).lookBoard, (*wizard).askBoard, nil},
 		{"sound", lookSound, (*wizard).askSound, nil},
 		{"pin", (*wizard).lookPin, (*wizard).askPin, nil},
 		{"voice", (*wizard).lookVoice, (*wizard).askVoice, nil},
 		{"votes", lookVotes, (*wizard).askVotes, votesApply},
-		{"language", (*wizard).lookLanguage, (*wizard).askLanguage, nil},
+		{"quiet", (*wizard).lookQuiet, (*wizard).askQuiet, nil},
 	}
 }
 
@@ -266,7 +271,7 @@ func given(w *wizard, name string) bool {
 	a := w.Answers
 	return map[string]bool{
 		"board": a.Board != "", "sound": a.Playback+a.Capture != "", "pin": a.Pin >= 0 || a.Active != "",
-		"voice": a.URL+a.Model+a.KeyFrom != "", "votes": a.Votes != "", "language": a.Language != "",
+		"voice": a.URL+a.Model+a.KeyFrom != "", "votes": a.Votes != "", "language": a.Language != "", "quiet": a.Quiet != "",
 	}[name]
 }
 
