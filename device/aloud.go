@@ -10,9 +10,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/inject"
 	"conch/device/condition"
-	"conch/device/config"
 	"conch/device/language"
-	"conch/device/world"
 )
 
 // What is wrong is said aloud, as package condition decides; here is its goroutine.
@@ -32,7 +30,7 @@ const logAloud = "aloud.said"
 type announcer struct {
 	say      func(sound coordinator.Sound, key string, ttl time.Duration) <-chan inject.Outcome // coordinator.InjectLocal
 	can      func() bool                                                                        // there is a loudspeaker, and the device is ready
-	quiet    func() string                                                                      // light.quiet
+	night    func() bool                                                                        // people sleep
 	conds    *condition.Book
 	language language.Language
 	log      *slog.Logger
@@ -61,7 +59,7 @@ func (a announcer) run(ctx context.Context) error {
 			continue
 		}
 		tick.Reset(aloudTick)
-		clip, code := c.Look(a.now(), held, a.can() && !night(time.Now(), a.quiet()))
+		clip, code := c.Look(a.now(), held, a.can() && !a.night())
 		if clip == "" {
 			continue
 		}
@@ -89,21 +87,5 @@ func (a announcer) clipOf(code condition.Code, clip string) coordinator.Sound {
 // announcer is that of this device.
 func (d *Device) announcer() announcer {
 	can := func() bool { return d.sound.Sounds() && d.Ready() }
-	return announcer{say: d.coordinator.InjectLocal, can: can, quiet: d.lights.Quiet, conds: d.conds, language: d.cfg.Device.Language, log: d.log, now: d.now}
-}
-
-// night says whether people sleep; quiet is light.quiet.
-func night(wall time.Time, quiet string) bool {
-	if wall.Before(world.ClockFloor) {
-		return false
-	}
-	from, to := 22*time.Hour, 7*time.Hour
-	if a, b, err := config.ParseHours(quiet); quiet != "" && err == nil {
-		from, to = a, b
-	}
-	at := time.Duration(wall.Hour())*time.Hour + time.Duration(wall.Minute())*time.Minute
-	if from <= to {
-		return at >= from && at < to
-	}
-	return at >= from || at < to
+	return announcer{say: d.coordinator.InjectLocal, can: can, night: d.night, conds: d.conds, language: d.cfg.Device.Language, log: d.log, now: d.now}
 }

@@ -172,7 +172,7 @@ func lightOf(s *seam) any {
 // brightest is what the LEDs get.
 func brightest(s *seam) string {
 	strip := newStrip()
-	lamp := light.New(light.Options{Open: strip.shows, Settings: lights.Settings(s.cfg.Light)})
+	lamp := light.New(light.Options{Open: strip.shows, Settings: lights.Settings(s.cfg)})
 	lamp.Tell(func(f *light.Facts) { f.Muted = true })
 	ctx, stop := s.run(func(ctx context.Context) error { return lamp.Run(ctx) })
 	_ = wait.Until(ctx, func() bool { return strip.count() > 0 })
@@ -243,6 +243,8 @@ func render(d *Device, long time.Duration) []int16 {
 // loudness is the peak of speech, in percent of what the voice gave.
 func loudness(s *seam) string {
 	d := s.new(Options{})
+	d.hours.look(time.Now(), d.memory, d.speaker)
+	render(d, 150*time.Millisecond) // it glides
 	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second[:4800])
 	return peakOf(render(d, 150*time.Millisecond))
 }
@@ -789,8 +791,8 @@ func effects(t *testing.T) []effect {
 		{"light.count", "", printed(lightOf), map[string]string{"1": "Count:1 ", "64": "Count:64"}},
 		{"light.invert", "", printed(lightOf), map[string]string{"false": "Invert:false", "true": "Invert:true"}},
 		{"light.brightness", "", brightest, map[string]string{"0": "brightness 0.", "40": "brightness 102.", "100": "brightness 255."}},
-		{"light.quiet", "[light]\nquiet_brightness = 20\nbrightness = 100\n", brightest, map[string]string{`""`: "brightness 255.", hoursAround(true): "brightness 51.", hoursAround(false): "brightness 255."}},
-		{"light.quiet_brightness", "[light]\nbrightness = 100\nquiet = " + hoursAround(true) + "\n", brightest, map[string]string{"0": "brightness 0.", "100": "brightness 255."}},
+		{"device.quiet", "[light]\nquiet_brightness = 20\nbrightness = 100\n", brightest, map[string]string{`""`: "brightness 255.", hoursAround(true): "brightness 51.", hoursAround(false): "brightness 255."}},
+		{"light.quiet_brightness", "[device]\nquiet = " + hoursAround(true) + "\n[light]\nbrightness = 100\n", brightest, map[string]string{"0": "brightness 0.", "100": "brightness 255."}},
 
 		{"audio.backend", "", func(s *seam) string {
 			card, err := audio.NewCard(s.cfg.Audio.Backend, slog.New(slog.DiscardHandler))
@@ -817,6 +819,7 @@ func effects(t *testing.T) []effect {
 			m.feed(turn.Released{At: m.now, Held: audio.Rate})
 			return fmt.Sprintf("%+v", m.orders)
 		}, map[string]string{"0": "Tail:0s", "500": "Tail:500ms"}},
+		{"audio.night_volume", "[audio]\nvolume = 100\n[device]\nquiet = " + hoursAround(true) + "\n", loudness, map[string]string{"0": "silent", "40": "soft", "100": "full"}},
 		{"audio.volume", "", loudness, map[string]string{"0": "silent", "40": "soft", "100": "full"}},
 		{"audio.cues", "[audio]\ncue_volume = 100\nvolume = 100\n", func(s *seam) string {
 			return cued(s, turn.CueThinking) + ", ready " + cued(s, turn.CueReady)

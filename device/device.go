@@ -111,6 +111,8 @@ type Device struct {
 	floor   atomic.Pointer[round.Participant] // who has it; nil: nobody has had it
 	spentAt atomic.Int64                      // when a press last began no turn
 
+	hours quietHours // of device.quiet
+
 	manager    *service.Notifier // nil: none. Fixed before Run
 	restarting atomic.Bool       // Run is about to end with ErrRestart
 }

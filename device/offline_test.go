@@ -48,7 +48,7 @@ func (s *served) start() *served {
 
 // awake has the quiet hours at another time than now.
 func awake(c *config.Config) {
-	c.Light.Quiet = time.Now().Add(3*time.Hour).Format("15:04") + "-" + time.Now().Add(4*time.Hour).Format("15:04")
+	c.Device.Quiet = time.Now().Add(3*time.Hour).Format("15:04") + "-" + time.Now().Add(4*time.Hour).Format("15:04")
 }
 
 // newServed is a device and its server, which has answered once and is stopped.
@@ -140,7 +140,7 @@ func TestAKeptQuestionIsLetGo(t *testing.T) {
 func TestAtNightNoQuestionIsKept(t *testing.T) {
 	t.Parallel()
 	b, s := newServed(t, func(c *config.Config) {
-		c.Light.Quiet = time.Now().Add(-time.Hour).Format("15:04") + "-" + time.Now().Add(time.Hour).Format("15:04")
+		c.Device.Quiet = time.Now().Add(-time.Hour).Format("15:04") + "-" + time.Now().Add(time.Hour).Format("15:04")
 	})
 	r := b.say(500 * time.Millisecond)
 	b.failed(r, turn.Expired, turn.WordsOffline)

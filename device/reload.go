@@ -36,15 +36,16 @@ func (r reloads) Take(key string, next, running *config.Config) bool {
 	switch key {
 	case "audio.volume": // also kept, as when it is said: the latest wish counts
 		running.Audio.Volume = next.Audio.Volume
-		d.speaker.SetVolume(next.Audio.Volume)
 		d.memory.ConfigureVolume(next)
+		d.speaker.SetVolume(d.memory.Volume())
 	case "audio.cue_volume":
 		running.Audio.CueVolume = next.Audio.CueVolume
-		d.speaker.SetCueVolume(next.Audio.CueVolume)
-	case "light.brightness", "light.quiet", "light.quiet_brightness":
-		light := &running.Light
-		light.Brightness, light.Quiet, light.QuietBrightness = next.Light.Brightness, next.Light.Quiet, next.Light.QuietBrightness
-		d.lights.Adjust(*light)
+		d.hours.set(running)
+	case "light.brightness", "light.quiet_brightness", "device.quiet", "audio.night_volume":
+		running.Light.Brightness, running.Light.QuietBrightness = next.Light.Brightness, next.Light.QuietBrightness
+		running.Device.Quiet, running.Audio.NightVolume = next.Device.Quiet, next.Audio.NightVolume
+		d.lights.Adjust(running)
+		d.hours.set(running)
 	case "voice.remember": // whoever wants it deleted does not want to wait; to be kept again it waits for a restart
 		if next.Voice.Remember || next.TalkStays {
 			return false

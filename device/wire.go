@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -47,6 +48,9 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	if cfg.Button.Again && cfg.Button.Mode == "hold" {
 		d.again = &again.Keeper{}
 	}
+	d.hours.changed = make(chan struct{}, 1)
+	d.hours.set(&d.cfg)
+	d.actors = append(d.actors, actor{"hours", func(ctx context.Context) error { return d.hours.run(ctx, d.wall(), d.memory, d.speaker) }})
 	d.wireCards()
 	d.world = world.New(world.Options{Config: &d.cfg, Given: o.Voice != nil, Nudge: d.nudge, Conditions: d.conds, Log: d.log, Now: d.now})
 	d.lights = lights.New(lights.Options{
@@ -72,7 +76,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer}, OnSpeech: d.speech,
 		Taken: d.room.Taken, Elsewhere: d.elsewhere, OnInject: d.room.Injected, OnSpent: d.spent, OnKept: d.askKept,
-		Night: func() bool { return night(d.wall()(), d.lights.Quiet()) },
+		Night: d.night,
 		Alarm: d.alarm(),
 	})
 	if err != nil {

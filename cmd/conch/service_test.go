@@ -392,7 +392,7 @@ func TestServiceRemembersThatACeilingWasLifted(t *testing.T) {
 func TestServiceWithABrokenKey(t *testing.T) {
 	t.Parallel()
 	key := filepath.Join(t.TempDir(), "key")
-	m := serve(t, time.Second, "CONCH_VOICE_KEY_FILE="+key, "CONCH_VOICE_URL=ws://127.0.0.1:9/v1/realtime", "CONCH_LIGHT_QUIET=00:00-00:00")
+	m := serve(t, time.Second, "CONCH_VOICE_KEY_FILE="+key, "CONCH_VOICE_URL=ws://127.0.0.1:9/v1/realtime", "CONCH_DEVICE_QUIET=00:00-00:00")
 	m.until("ready", func() bool { return m.count("READY=1") == 1 })
 	m.until("the condition is in the status", func() bool { return strings.Contains(strings.Join(m.heard(), "\n"), "key.broken") })
 	if !strings.Contains(m.logged(), "code=key.broken") || !strings.Contains(m.logged(), "no such file or directory") {

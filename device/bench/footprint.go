@@ -63,7 +63,7 @@ func (f Footprint) Run(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 
-	args := []string{"run", "--set", "state.dir=" + dir, "--set", "state.runtime=" + dir, "--set", "button.source=none", "--set", "light.quiet=00:00-23:59"}
+	args := []string{"run", "--set", "state.dir=" + dir, "--set", "state.runtime=" + dir, "--set", "button.source=none", "--set", "device.quiet=00:00-23:59"}
 	if f.Config != "" {
 		args = append(args, "--config", f.Config)
 	}

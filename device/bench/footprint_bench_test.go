@@ -125,7 +125,7 @@ func footprintRig(b *testing.B) footRig {
 	cfg.State.Runtime = filepath.Join(dir, "state")
 	args := []string{"run"}
 	for _, s := range []string{
-		"state.dir=" + cfg.State.Runtime, "state.runtime=" + cfg.State.Runtime, "button.source=none", "light.quiet=00:00-23:59", "voice.url=" + url,
+		"state.dir=" + cfg.State.Runtime, "state.runtime=" + cfg.State.Runtime, "button.source=none", "device.quiet=00:00-23:59", "voice.url=" + url,
 		"audio.playback=" + card.Device(), "audio.capture=" + card.Device(), "library.folder=" + filepath.Join(dir, "library"), "radio.stations=loop=" + station.URL,
 	} {
 		args = append(args, "--set", s)

@@ -12,7 +12,7 @@ import (
 //
 //	again     after Again at the soonest, and only if it ended and began anew
 //	at most   Burst in an hour, the rest is for the light and the CLI
-//	night     light.quiet, or ten to seven; a clock that is wrong knows no night
+//	night     device.quiet, or ten to seven; a clock that is wrong knows no night
 //	a turn    is never talked over: it waits for a gap like every announcement (TURNS.md 5); a press silences it, and it counts
 //	          as said
 //

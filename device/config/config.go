@@ -69,6 +69,7 @@ type Device struct {
 	Name      string            // in the room and in logs; empty in the file: the host's name
 	Language  language.Language // of what it says itself and prints; empty in the file: of who starts it
 	Board     string            // preset of a board (gpio.Boards) for button, light and sound; empty: none
+	Quiet     string            // hours with less light and sound, "22:00-07:00"; empty: none
 	Companion string            // names of the companions that live here, with commas between them
 }
 
@@ -96,23 +97,23 @@ type Light struct {
 	Count           int    // LEDs in a row
 	Invert          bool   // lit when low
 	Brightness      int    // percent
-	Quiet           string // hours with less of it, "22:00-07:00"; empty: none
-	QuietBrightness int    // percent
+	QuietBrightness int    // percent, in Device.Quiet
 }
 
 // Audio is microphone, loudspeaker and what is mixed into it.
 type Audio struct {
-	Backend   string // auto, alsa, pulse, null
-	Playback  string // stable identity; empty: choose
-	Capture   string
-	Period    time.Duration // of one callback
-	Periods   int
-	Fade      time.Duration // of a dropped sound
-	Preroll   time.Duration // kept from before the press; 0 keeps nothing
-	Postroll  time.Duration // taken after the release
-	Volume    int           // percent
-	Cues      bool          // the ready cue sounds even when false (APPLIANCE.md 3)
-	CueVolume int           // percent
+	Backend     string // auto, alsa, pulse, null
+	Playback    string // stable identity; empty: choose
+	Capture     string
+	Period      time.Duration // of one callback
+	Periods     int
+	Fade        time.Duration // of a dropped sound
+	Preroll     time.Duration // kept from before the press; 0 keeps nothing
+	Postroll    time.Duration // taken after the release
+	Volume      int           // percent
+	NightVolume int           // percent, at most, in Device.Quiet
+	Cues        bool          // the ready cue sounds even when false (APPLIANCE.md 3)
+	CueVolume   int           // percent
 }
 
 // Bound is the longest time from the edge to the last sample that is not silent, on a card that keeps what it was given: the
@@ -261,7 +262,7 @@ func Default() Config {
 			// At most 8.5 ms where the card gives back what it has not played, else, at 5 ms x 3, 22 ms (audio/FACTS.md 5).
 			Period: 5 * time.Millisecond, Fade: 2 * time.Millisecond,
 			Preroll: 250 * time.Millisecond, Postroll: 120 * time.Millisecond, // TURNS.md 6
-			Volume: 70, Cues: true, CueVolume: 60,
+			Volume: 70, NightVolume: 40, Cues: true, CueVolume: 60,
 		},
 		Voice: Voice{
 			Kind:          "auto",

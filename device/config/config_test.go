@@ -436,14 +436,16 @@ func TestConfigWarnings(t *testing.T) {
 		{"one port for the room and its broker", "[room]\nbroker = \"embedded\"\nlisten = \"127.0.0.1:7483\"\nport = 7483\n",
 			"config: room.port and room.listen are both 7483, and only one of them can have it; set one of them to another number"},
 		{"one port, and nobody who calls", "[room]\nport = 7484\n[intercom]\nenabled = false\n", ""},
+		{"an old name", "[light]\nquiet = \"22:00-07:00\"\n", "config: light.quiet is called device.quiet now: write it so; set by file FILE:2"},
 		{"both raised", "[turn]\nnext_s = 40\ntool_s = 30\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Load(LoadOptions{File: writeFile(t, c.in), Environ: []string{"RUNTIME_DIRECTORY=/run/conch"}})
+			file := writeFile(t, c.in)
+			got, err := Load(LoadOptions{File: file, Environ: []string{"RUNTIME_DIRECTORY=/run/conch"}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all := strings.Join(got.Warnings, "\n"); all != c.want {
+			if all := strings.ReplaceAll(strings.Join(got.Warnings, "\n"), file, "FILE"); all != c.want {
 				t.Errorf("got %q; want %q", all, c.want)
 			}
 		})

@@ -59,6 +59,8 @@ func ownKeys(c *Config) []key {
 			"for the service; set, companions speak it too, unless spoken to otherwise, and the transcription expects it"),
 		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards "+
 			"names them); what is set below is stronger; empty: none"),
+		hours("device.quiet", &c.Device.Quiet, "hours in which people sleep, as in 22:00-07:00: less light, less sound, and nothing is said of what is wrong; "+
+			"what a person has set sounds all the same; empty: none"),
 		nameList("device.companion", &c.Device.Companion, "companions that live here: of cards in room.cards, of "+
 			"those that come with conch (Ada, Ben, Cleo), or a name of your own"),
 
@@ -92,8 +94,7 @@ func ownKeys(c *Config) []key {
 		integer("light.count", &c.Light.Count, 1, 64, "", "LEDs in a row"),
 		boolean("light.invert", &c.Light.Invert, "lit when the pin is low"),
 		integer("light.brightness", &c.Light.Brightness, 0, 100, "", "brightness in percent"),
-		hours("light.quiet", &c.Light.Quiet, "hours with less light; empty: none"),
-		integer("light.quiet_brightness", &c.Light.QuietBrightness, 0, 100, "", "brightness in those hours in percent"),
+		integer("light.quiet_brightness", &c.Light.QuietBrightness, 0, 100, "", "brightness in the hours of device.quiet in percent"),
 	}
 }
 
@@ -111,6 +112,7 @@ func audioKeys(c *Config) []key {
 		millis("audio.preroll_ms", &c.Audio.Preroll, 0, 1000, "", "sound sent from before the press; with 0 a question begins at its edge"),
 		millis("audio.postroll_ms", &c.Audio.Postroll, 0, 500, "", "sound taken after the release"),
 		integer("audio.volume", &c.Audio.Volume, 0, 100, "", "volume in percent"),
+		integer("audio.night_volume", &c.Audio.NightVolume, 0, 100, "", "volume of everything, at most, as the hours of device.quiet begin, in percent"),
 		boolean("audio.cues", &c.Audio.Cues, "short sounds for what happens; the ready cue sounds in any case"),
 		integer("audio.cue_volume", &c.Audio.CueVolume, 0, 100, "", "volume of the cues in percent"),
 	}

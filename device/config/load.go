@@ -125,8 +125,19 @@ func (l *loader) problem(format string, args ...any) {
 	l.problems = append(l.problems, "config: "+fmt.Sprintf(format, args...))
 }
 
+// renamed has the keys that had another name before.
+var renamed = map[string]string{"light.quiet": "device.quiet"}
+
 // assign sets one key to v and notes where it came from.
 func (l *loader) assign(name string, v any, origin string) {
+	if now, ok := renamed[name]; ok {
+		l.config.warn("%s is called %s now: write it so; set by %s", name, now, origin)
+		where, _, _ := strings.Cut(origin, " ")
+		if strings.HasPrefix(l.config.Origin(now), where) {
+			return // the new name is there as well
+		}
+		name = now
+	}
 	k, ok := l.keys[name]
 	if !ok {
 		l.unknown(name, origin)
@@ -274,6 +285,9 @@ func (l *loader) environment(env environment) {
 		byName[environmentName(name)] = name
 		section, _, _ := strings.Cut(name, ".")
 		sections = append(sections, environmentName(section)+"_")
+	}
+	for old := range renamed {
+		byName[environmentName(old)] = old
 	}
 	for _, variable := range slices.Sorted(maps.Keys(env.values)) {
 		if name, ok := byName[variable]; ok {

@@ -58,20 +58,18 @@ type Lights struct {
 	// atomic
 	name    atomic.Pointer[string] // of the light; nil: none works
 	refused atomic.Bool            // why there was no session the last time: the server did not want us
-	quiet   atomic.Pointer[string] // light.quiet as it is now
 }
 
 // New makes the light; nothing is opened before Run.
 func New(o Options) *Lights {
 	l := &Lights{room: o.Room, conds: o.Conditions}
-	l.quiet.Store(&o.Config.Light.Quiet)
 	open := o.Open
 	if open == nil {
 		open = opener(o.Config)
 	}
 	l.lamp = light.New(light.Options{
 		Open:     open,
-		Settings: Settings(o.Config.Light),
+		Settings: Settings(o.Config),
 		Level:    o.Level,
 		Up: func(on light.Driver) {
 			name := on.String()
@@ -93,12 +91,14 @@ func New(o Options) *Lights {
 func (l *Lights) Run(ctx context.Context) error { return l.lamp.Run(ctx) }
 
 // Settings are how bright the light is to be, and when.
-func Settings(c config.Light) light.Settings {
-	s := light.Settings{Brightness: float64(c.Brightness) / 100, Dimmed: float64(c.QuietBrightness) / 100}
-	if c.Quiet != "" {
-		s.Quiet.From, s.Quiet.To, _ = config.ParseHours(c.Quiet) // the table of keys allows no other
-	}
-	return s
+func Settings(c *config.Config) light.Settings {
+	return light.Settings{Brightness: float64(c.Light.Brightness) / 100, Dimmed: float64(c.Light.QuietBrightness) / 100, Quiet: Hours(c)}
+}
+
+// Hours are those of device.quiet; zero: none.
+func Hours(c *config.Config) (h light.Hours) {
+	h.From, h.To, _ = config.ParseHours(c.Device.Quiet) // the table of keys allows nothing but these or none
+	return h
 }
 
 // opener is how the light of the configuration is opened; nil: there is none.
@@ -152,10 +152,7 @@ func doing(s turn.State) light.Doing {
 }
 
 // Adjust takes how bright it is to be, while it runs.
-func (l *Lights) Adjust(c config.Light) {
-	l.quiet.Store(&c.Quiet)
-	l.lamp.Adjust(Settings(c))
-}
+func (l *Lights) Adjust(c *config.Config) { l.lamp.Adjust(Settings(c)) }
 
 // Captured says whether a frame from after the press has come from the microphone.
 func (l *Lights) Captured(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Captured = yes }) }
@@ -207,9 +204,6 @@ func (l *Lights) Pairing(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Pairin
 
 // Missed shows whether something was said of which no person has asked who did not hear it.
 func (l *Lights) Missed(yes bool) { l.lamp.Tell(func(f *light.Facts) { f.Missed = yes }) }
-
-// Quiet is light.quiet as it is now.
-func (l *Lights) Quiet() string { return *l.quiet.Load() }
 
 // String names the light; empty: there is none, or it does not work.
 func (l *Lights) String() string {
@@ -294,7 +288,7 @@ func Show(ctx context.Context, cfg config.Config, look string, length time.Durat
 	defer cancel()
 	lamp := light.New(light.Options{
 		Open:     func() (light.Driver, error) { return opened, nil },
-		Settings: Settings(config.Light{Brightness: cfg.Light.Brightness}), // quiet hours or not
+		Settings: light.Settings{Brightness: float64(cfg.Light.Brightness) / 100}, // quiet hours or not
 		Level:    func() int { return rand.IntN(math.MaxInt16) },
 		Down:     func(err error) { failed = err; cancel() },
 	})

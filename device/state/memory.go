@@ -23,6 +23,7 @@ type Memory struct {
 	// atomic
 	volume     atomic.Int64
 	volumeFrom atomic.Pointer[string] // as Row.Origin
+	night      atomic.Pointer[int]    // volume of the hours of device.quiet; nil: it is day
 	configured atomic.Pointer[int]    // audio.volume as somebody has set it; nil: nobody has
 }
 
@@ -113,7 +114,7 @@ func (m *Memory) saveVolume() error {
 	case <-m.saves: // this is it
 	default:
 	}
-	return m.Save(volumeName, keptVolume{m.Volume(), m.configured.Load()})
+	return m.Save(volumeName, keptVolume{int(m.volume.Load()), m.configured.Load()})
 }
 
 // Wrote makes a condition of what could not be written, and takes it back when err is nil.
@@ -157,14 +158,37 @@ func (m *Memory) Forget(name string) {
 // KeepMuted remembers whether nobody is to be listened to, before it returns.
 func (m *Memory) KeepMuted(muted bool) { _ = m.Save(muteName, keptMute{muted}) } // the condition says it
 
-// Volume is the volume in percent.
-func (m *Memory) Volume() int { return int(m.volume.Load()) }
+// Volume is the volume in percent, as it sounds.
+func (m *Memory) Volume() int {
+	if n := m.night.Load(); n != nil {
+		return *n
+	}
+	return int(m.volume.Load())
+}
+
+// Night has the volume be at most so many percent until Day; what is asked for meanwhile is not kept.
+func (m *Memory) Night(most int) {
+	n := min(most, int(m.volume.Load()))
+	m.night.Store(&n)
+}
+
+// Day brings back the volume that is kept.
+func (m *Memory) Day() { m.night.Store(nil) }
 
 // VolumeFrom is where it comes from, as config.Row.Origin says it.
-func (m *Memory) VolumeFrom() string { return *m.volumeFrom.Load() }
+func (m *Memory) VolumeFrom() string {
+	if m.night.Load() != nil {
+		return quietHours
+	}
+	return *m.volumeFrom.Load()
+}
 
 // KeepVolume remembers a volume that was asked for. It does not wait.
 func (m *Memory) KeepVolume(percent int) {
+	if m.night.Load() != nil {
+		m.night.Store(&percent)
+		return
+	}
 	m.setVolume(percent, remembered)
 	m.saveSoon()
 }

@@ -22,6 +22,7 @@ const (
 	volumeKey  = "audio.volume"
 	volumeName = "volume" // of the value in the state directory
 	remembered = "remembered"
+	quietHours = "the quiet hours"
 )
 
 // keptVolume is the value.
@@ -87,7 +88,7 @@ func VolumeNow(ctx context.Context, cfg config.Config) control.VolumeAnswer {
 	written := fmt.Sprintf("; %d from %s", now.Volume, now.VolumeFrom)
 	var s control.Status
 	if remote, err := control.Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.VolumeFrom != "" {
-		if s.Volume != now.Volume || s.VolumeFrom == remembered {
+		if s.Volume != now.Volume || s.VolumeFrom == remembered || s.VolumeFrom == quietHours {
 			return control.VolumeAnswer{Volume: s.Volume, VolumeFrom: s.VolumeFrom + ", by the running appliance" + written}
 		}
 		return now

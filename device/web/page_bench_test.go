@@ -222,7 +222,7 @@ func idle(b *testing.B) program {
 	cfg.State.Runtime = dir
 	args := []string{"run"}
 	for _, s := range []string{
-		"web.listen=127.0.0.1:0", "voice.kind=rehearsal", "audio.backend=null", "button.source=none", "light.quiet=00:00-23:59", "room.discovery=off",
+		"web.listen=127.0.0.1:0", "voice.kind=rehearsal", "audio.backend=null", "button.source=none", "device.quiet=00:00-23:59", "room.discovery=off",
 		"state.dir=" + filepath.Join(dir, "state"), "state.runtime=" + dir,
 	} {
 		args = append(args, "--set", s)
