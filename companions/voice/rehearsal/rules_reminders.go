@@ -96,15 +96,19 @@ func moment(words []string, now time.Time) (on time.Time, rule, wrong string) {
 		return on, "", "On which day should I remind you?" // "on 12/24"
 	}
 	hour, minute, ok := clockOf(words)
-	early := has("am|morning|early")
-	switch {
-	case hour >= 0 && hour < 12 && has("pm|evening|tonight|afternoon|p"), hour > 6 && hour < 12 && has("night"):
-		hour += 12
-	case hour == 12 && has("am|midnight"):
-		hour = 0
-	}
-	if !ok || hour > 23 || minute > 59 {
+	if !ok || hour > midnight || minute > 59 {
 		return on, "", "At what time should I remind you?"
+	}
+	early, night := has("am|morning|early|noon|midday"), has("night|tonight|midnight")
+	switch {
+	case hour == 12 && night && !has("noon|midday"): // the end of the day
+		hour = midnight
+	case hour < 4 && night:
+		hour += midnight
+	case hour < 12 && has("pm|evening|tonight|afternoon|p"), hour > 6 && hour < 12 && has("night"):
+		hour += 12
+	case hour == 12 && has("am"):
+		hour = 0
 	}
 	at := func(days int) time.Time {
 		h := hour
@@ -114,19 +118,25 @@ func moment(words []string, now time.Time) (on time.Time, rule, wrong string) {
 		return time.Date(now.Year(), now.Month(), now.Day()+days, h, minute, 0, 0, now.Location())
 	}
 	on = time.Date(now.Year(), now.Month(), now.Day(), hour, minute, 0, 0, now.Location())
+	if soon := on.AddDate(0, 0, -1); hour >= midnight && soon.After(now) { // it is some minutes past twelve now
+		on = soon
+	}
 	var week []string
 	for i, name := range strings.Split(weekdays, "|") {
 		if has(name+"|"+name+"s") || has("weekday|weekdays") && i%6 > 0 {
 			week = append(week, strings.ToUpper(name[:2]))
 		}
 	}
-	isOf := func(t time.Time) bool { return slices.Contains(week, strings.ToUpper(t.Weekday().String()[:2])) }
+	isOf := func(t time.Time) bool {
+		return slices.Contains(week, strings.ToUpper(t.AddDate(0, 0, -hour/midnight).Weekday().String()[:2]))
+	}
 	again := has("every|each|daily|weekly") || all("a", "week|day")(words)
 	switch {
 	case day > 0:
 		if on, ok = nextDate(at(0), month, day, now); !ok {
 			return on, "", fmt.Sprintf("There is no %s %d.", month, day)
 		}
+		on = on.AddDate(0, 0, hour/midnight)
 	case days != 0:
 		on = at(days)
 	case has("yesterday"):
@@ -148,6 +158,12 @@ func moment(words []string, now time.Time) (on time.Time, rule, wrong string) {
 	switch {
 	case !again:
 	case len(week) > 0:
+		if hour >= midnight { // the night from monday to tuesday is on tuesday
+			for i, day := range week {
+				at := strings.Index(weekOrder, day) + 2
+				week[i] = (weekOrder + weekOrder)[at : at+2]
+			}
+		}
 		slices.SortFunc(week, func(a, b string) int { return strings.Index(weekOrder, a) - strings.Index(weekOrder, b) })
 		rule = "FREQ=WEEKLY;BYDAY=" + strings.Join(week, ",")
 	case has("daily|day|morning|evening|night"):
@@ -155,6 +171,9 @@ func moment(words []string, now time.Time) (on time.Time, rule, wrong string) {
 	}
 	return on, rule, ""
 }
+
+// midnight is the end of a day, as an hour.
+const midnight = 24
 
 const weekOrder = "MOTUWETHFRSASU"
 
@@ -240,6 +259,17 @@ func clockOf(words []string) (hour, minute int, ok bool) {
 	return -1, 0, false
 }
 
+// hourAt reads "eight", "noon", "midnight" at the beginning.
+func hourAt(words []string) (hour, used int) {
+	switch words[0] {
+	case "noon", "midday":
+		return 12, 1
+	case "midnight":
+		return midnight, 1
+	}
+	return belowHundred(words)
+}
+
 // clockAt reads "at eight", "half past eight", "a quarter to nine", "ten past nine", "8 30", "noon" at the beginning.
 func clockAt(words []string) (hour, minute, used int) {
 	i := 0
@@ -252,14 +282,15 @@ func clockAt(words []string) (hour, minute, used int) {
 	n, k := belowHundred(words[i:])
 	switch words[i] {
 	case "noon", "midday", "midnight":
-		return 12, 0, i + 1
+		hour, _ := hourAt(words[i:])
+		return hour, 0, i + 1
 	case "half":
 		n, k = 30, 1
 	case "quarter":
 		n, k = 15, 1
 	}
 	if at := i + k; k > 0 && at+1 < len(words) && (words[at] == "past" || words[at] == "to") {
-		if h, k := belowHundred(words[at+1:]); k > 0 && words[at] == "past" {
+		if h, k := hourAt(words[at+1:]); k > 0 && words[at] == "past" {
 			return h, n, at + 1 + k
 		} else if k > 0 {
 			return (h + 23) % 24, 60 - n, at + 1 + k

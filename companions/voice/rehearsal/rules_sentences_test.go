@@ -75,6 +75,26 @@ add three minutes to the pasta timer              | snooze_timer {"name":"the pa
 should a five minute timer                        | set_timer {"seconds":300}
 she added five minute timer for the t             | set_timer {"name":"the t","seconds":300}
 
+remind me at midnight to sleep                    | add_reminder {"at":"2026-11-24T00:00","text":"sleep"}
+remind me at half past midnight to sleep          | add_reminder {"at":"2026-11-24T00:30","text":"sleep"}
+remind me at five past midnight to check          | add_reminder {"at":"2026-11-24T00:05","text":"check"}
+remind me at a quarter to midnight to check       | add_reminder {"at":"2026-11-23T23:45","text":"check"}
+remind me tonight at twelve to sleep              | add_reminder {"at":"2026-11-24T00:00","text":"sleep"}
+remind me at twelve at night to sleep             | add_reminder {"at":"2026-11-24T00:00","text":"sleep"}
+remind me tonight at half past twelve to sleep    | add_reminder {"at":"2026-11-24T00:30","text":"sleep"}
+remind me tonight at ten to twelve to sleep       | add_reminder {"at":"2026-11-23T23:50","text":"sleep"}
+remind me tonight at one to come in               | add_reminder {"at":"2026-11-24T01:00","text":"come in"}
+remind me at midnight tonight to sleep            | add_reminder {"at":"2026-11-24T00:00","text":"sleep"}
+remind me tomorrow at midnight to sleep           | add_reminder {"at":"2026-11-25T00:00","text":"sleep"}
+remind me tomorrow at noon to eat                 | add_reminder {"at":"2026-11-24T12:00","text":"eat"}
+remind me at half past noon to eat                | add_reminder {"at":"2026-11-24T12:30","text":"eat"}
+remind me at five to noon to eat                  | add_reminder {"at":"2026-11-24T11:55","text":"eat"}
+remind me on Friday at midnight to dance          | add_reminder {"at":"2026-11-28T00:00","text":"dance"}
+remind me on December 24 at midnight to sing      | add_reminder {"at":"2026-12-25T00:00","text":"sing"}
+remind me every night at midnight to sleep        | add_reminder {"at":"2026-11-24T00:00","rule":"FREQ=DAILY","text":"sleep"}
+remind me every Sunday at midnight to sleep       | add_reminder {"at":"2026-11-30T00:00","rule":"FREQ=WEEKLY;BYDAY=MO","text":"sleep"}
+remind me tonight at nine to sleep                | add_reminder {"at":"2026-11-23T21:00","text":"sleep"}
+remind me at 12 am to sleep                       | add_reminder {"at":"2026-11-24T00:00","text":"sleep"}
 Remind me tomorrow at eight to take my pills.     | add_reminder {"at":"2026-11-24T08:00","text":"take your pills"}
 remind me at half past nine to call my sister     | add_reminder {"at":"2026-11-23T21:30","text":"call your sister"}
 remind me at quarter to ten to put the cat out    | add_reminder {"at":"2026-11-23T21:45","text":"put the cat out"}
