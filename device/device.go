@@ -111,7 +111,8 @@ type Device struct {
 	floor   atomic.Pointer[round.Participant] // who has it; nil: nobody has had it
 	spentAt atomic.Int64                      // when a press last began no turn
 
-	hours quietHours // of device.quiet
+	hours quietHours  // of device.quiet
+	zone  *world.Wall // of the house
 
 	manager    *service.Notifier // nil: none. Fixed before Run
 	restarting atomic.Bool       // Run is about to end with ErrRestart

@@ -143,7 +143,7 @@ func (d *Device) wall() func() time.Time {
 	if d.opts.Clock != nil {
 		return d.opts.Clock
 	}
-	return time.Now
+	return d.zone.Now
 }
 
 // skillHost is what a skill may ask of this device, and know of it.

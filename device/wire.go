@@ -27,6 +27,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		return nil, errors.New("device: Options.Log is missing")
 	}
 	d := &Device{cfg: cfg, log: o.Log, opts: o, now: o.Now, conds: condition.NewBook(o.Log), synthesizer: rehearsal.NewSynthesizer()}
+	d.zone = world.NewWall(o.Log)
 	if d.now == nil {
 		d.now = since(time.Now())
 	}
@@ -54,7 +55,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.wireCards()
 	d.world = world.New(world.Options{Config: &d.cfg, Given: o.Voice != nil, Nudge: d.nudge, Conditions: d.conds, Log: d.log, Now: d.now})
 	d.lights = lights.New(lights.Options{
-		Config: &d.cfg, Open: o.Light, Self: d.room.Cards[0].ID, Level: d.speaker.Level, Room: d.room, Conditions: d.conds,
+		Config: &d.cfg, Open: o.Light, Self: d.room.Cards[0].ID, Level: d.speaker.Level, Wall: d.wall(), Room: d.room, Conditions: d.conds,
 	})
 	if err := d.wireVoice(); err != nil {
 		return nil, err

@@ -35,6 +35,7 @@ type Options struct {
 	Open       func() (light.Driver, error) // nil: that of the configuration
 	Self       round.CompanionID            // whose colour it begins with
 	Level      func() int                   // of what sounds
+	Wall       func() time.Time             // nil: time.Now
 	Room       Room
 	Conditions *condition.Book
 }
@@ -71,6 +72,7 @@ func New(o Options) *Lights {
 		Open:     open,
 		Settings: Settings(o.Config),
 		Level:    o.Level,
+		Wall:     o.Wall,
 		Up: func(on light.Driver) {
 			name := on.String()
 			l.name.Store(&name)

@@ -85,6 +85,9 @@ func (r *reminder) kept() time.Duration { return answer + min(max(r.Seen.Sub(r.O
 // wrong: what was found due by it is due anew, and what was told by it may have been heard.
 func (r *reminder) step(now time.Time) words {
 	heard := false
+	if !r.busy && !r.Due.IsZero() {
+		r.Due = resolve(fields(r.Due), now.Location()) // the house may have another zone since
+	}
 	switch {
 	case r.busy:
 		return silent

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,7 @@ type life struct {
 	path  string
 	clock func() time.Time
 	off   time.Duration // how wrong that is
+	house atomic.Pointer[time.Location]
 	*Skill
 	language string
 	heard    []string
@@ -127,7 +129,9 @@ func lives(t *testing.T, from string, f func(l *life)) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		l := &life{t: t, path: path, clock: func() time.Time { return at.Add(time.Since(begun)) }}
+		l := &life{t: t, path: path}
+		l.house.Store(berlin)
+		l.clock = func() time.Time { return at.Add(time.Since(begun)).In(l.house.Load()) }
 		l.starts()
 		f(l)
 		l.stop()
@@ -207,6 +211,43 @@ func TestDaylightSaving(t *testing.T) {
 		l.until("2026-10-26 02:30:00")
 		l.hears(here)
 	})
+}
+
+// The house is carried into another zone, or its zone is put right, while conch runs or while it does not: at eight it is at eight there.
+func TestAtEightInTheZoneThatTheHouseHasNow(t *testing.T) {
+	for _, restarts := range []bool{false, true} {
+		lives(t, evening, func(l *life) {
+			l.says("add_reminder", daily, "take your pills, tomorrow at 08:00, and again every day.")
+			l.says("add_reminder", `{"text":"feed the cat","at":"2026-11-24T09:00"}`, "tomorrow at 09:00.")
+			carry := func(zone string) {
+				house, err := time.LoadLocation(zone)
+				if err != nil {
+					l.t.Fatal(err)
+				}
+				if restarts {
+					l.stop()
+					defer l.starts()
+				}
+				l.house.Store(house)
+			}
+			carry("Asia/Tokyo") // there it is four in the morning
+			time.Sleep(look)    // the skill looks at the clock meanwhile
+			synctest.Wait()
+			l.says("list_reminders", `{}`, "take your pills, today at 08:00, and again every day; feed the cat, today at 09:00.")
+			l.until("2026-11-24 07:59:59")
+			l.hears()
+			l.until("2026-11-24 08:00:00")
+			l.hears(here)
+			carry("Europe/Berlin") // there it is midnight
+			time.Sleep(look)
+			l.until("2026-11-24 08:59:59")
+			l.hears() // of that day it was told
+			l.until("2026-11-24 09:00:00")
+			l.hears("here is your reminder: feed the cat.")
+			l.until("2026-11-25 08:00:00")
+			l.hears(here)
+		})
+	}
 }
 
 func TestWhatWasMissedIsToldOnce(t *testing.T) {
