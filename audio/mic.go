@@ -187,14 +187,27 @@ func (m *Mic) Overruns() uint64 { return m.overruns.Load() }
 func (m *Mic) Muted() bool { return m.isMuted.Load() }
 
 // SetMuted closes or opens the capture device through the hook; Muted changes only if that worked. What was captured
-// before is forgotten.
+// before is forgotten, and an utterance in its midst is lost.
 func (m *Mic) SetMuted(muted bool) error {
-	if err := m.conf.Mute(muted); err != nil {
-		return err
+	m.mu.Lock()
+	id := ""
+	if muted && m.now.open && !m.now.ending { // from now on: a card may take a second to close
+		id = m.now.id
+		m.now.open, m.now.lost = false, true
+		m.last = m.now
 	}
-	m.isMuted.Store(muted)
+	m.mu.Unlock()
+	err := m.conf.Mute(muted)
+	if err == nil {
+		m.isMuted.Store(muted)
+	}
+	if id != "" {
+		m.mu.Lock()
+		m.todo = append(m.todo, func() { m.conf.Lost(id) })
+		m.mu.Unlock()
+	}
 	m.poke()
-	return nil
+	return err
 }
 
 // Open starts an utterance at the first edge, less the pre-roll. Started follows, or Lost. An utterance that was open is

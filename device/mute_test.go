@@ -104,20 +104,28 @@ func TestAHeldButtonEndsMuting(t *testing.T) {
 	}
 }
 
+// What is said as the microphone is switched off is not sent, whenever the button is released.
 func TestMutedInTheMiddleOfASentence(t *testing.T) {
 	t.Parallel()
-	b := newBox(t, boxOptions{})
-	r := b.nextTurn(func() {
-		b.hand.Press()
-		b.state(turn.Listening)
-		b.pause(200 * time.Millisecond)
-		if err := b.sound.SetMuted(true); err != nil {
-			t.Error(err)
+	for _, held := range []bool{true, false} {
+		b := newBox(t, boxOptions{})
+		r := b.nextTurn(func() {
+			b.hand.Press()
+			b.state(turn.Listening)
+			b.speak(900 * time.Millisecond)
+			if err := b.sound.SetMuted(true); err != nil {
+				t.Error(err)
+			}
+			if held {
+				b.until("told", func() bool { return len(b.turnsEnded()) > 0 })
+			}
+			b.hand.Release()
+		})
+		b.failed(r, turn.Failed, turn.WordsMuted)
+		if n := len(b.recognizer.lengths()); n != 0 {
+			t.Errorf("held %v: %d utterances were sent", held, n)
 		}
-		b.until("told", func() bool { return len(b.turnsEnded()) > 0 })
-		b.hand.Release()
-	})
-	b.failed(r, turn.Failed, turn.WordsMuted)
+	}
 }
 
 // stubborn is a card whose capture device does not close.

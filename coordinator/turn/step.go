@@ -474,6 +474,10 @@ func (s *step) captureLost(e CaptureLost) {
 	if say == "" {
 		say = WordsNoMicrophone
 	}
+	if s.m.capturing && say == WordsMuted { // in the midst of what a person says
+		s.fail(e.At, say, Failed)
+		return
+	}
 	s.deaf(e.At, say)
 }
 
