@@ -4,8 +4,11 @@ package system
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"conch/companions/skills"
 )
@@ -24,8 +27,10 @@ func (s Skill) Tools() []skills.Tool {
 	tools := []skills.Tool{
 		{
 			Name: "get_time", Kind: skills.Reads, Own: true,
-			Description: "The local date and time of the device. Use it for every question about the time, the day or the date.",
-			Handler:     getTime,
+			Description: "The date and time here, or at another place. Use it for every question about the time, the day or the date.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"place":{"type":"string","maxLength":60,` +
+				`"description":"a city, or a zone as Asia/Tokyo; empty: here"}},"additionalProperties":false}`),
+			Handler: getTime,
 		},
 		{
 			Name: "set_volume", Kind: skills.ChangesDevice, Own: true,
@@ -100,9 +105,50 @@ func (s Skill) mute(skills.Context, json.RawMessage) (skills.Result, error) {
 	return skills.Result{Output: "The microphone is off. Holding the button for five seconds switches it on again."}, nil
 }
 
-func getTime(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
-	now := ctx.Now()
-	return skills.Result{Output: "It is " + now.Format("3:04 PM") + " on " + now.Format("Monday, January 2, 2006") + "."}, nil
+func getTime(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
+	var a struct {
+		Place string `json:"place"`
+	}
+	if err := json.Unmarshal(args, &a); len(args) > 0 && err != nil {
+		return skills.Result{}, fmt.Errorf("the place must be a text: %w", err)
+	}
+	now, begin := ctx.Now(), "It is "
+	if place := named(a.Place); place != "" {
+		zone, ok := zoneOf(place)
+		if !ok {
+			return skills.Result{Output: "What time it is in " + place + " is not known here."}, nil
+		}
+		now, begin = now.In(zone), "In "+place+" it is "
+	}
+	return skills.Result{Output: begin + now.Format("3:04 PM") + " on " + now.Format("Monday, January 2, 2006") + "."}, nil
+}
+
+// named is a place as its name is written: new york is New York.
+func named(place string) string {
+	words := strings.Fields(strings.ReplaceAll(place, "_", " "))
+	for i, w := range words {
+		r, n := utf8.DecodeRuneInString(w)
+		words[i] = string(unicode.ToUpper(r)) + w[n:]
+	}
+	return strings.Join(words, " ")
+}
+
+// areas of the zones of the IANA, in which a city is looked for.
+var areas = []string{"Europe", "America", "Asia", "Africa", "Australia", "Pacific", "Atlantic", "Indian"}
+
+// zoneOf is the zone of a city that has given one its name, or of a zone's own name.
+func zoneOf(place string) (*time.Location, bool) {
+	name := strings.ReplaceAll(place, " ", "_")
+	if area, _, ok := strings.Cut(name, "/"); ok && slices.Contains(areas, area) {
+		zone, err := time.LoadLocation(name)
+		return zone, err == nil
+	}
+	for _, area := range areas {
+		if zone, err := time.LoadLocation(area + "/" + name); err == nil {
+			return zone, true
+		}
+	}
+	return nil, false
 }
 
 func setVolume(_ skills.Context, args json.RawMessage) (skills.Result, error) {

@@ -47,3 +47,22 @@ func TestWhatWasMissedIsTold(t *testing.T) {
 		}
 	}
 }
+
+// The time elsewhere is that of the place, or it is said that it is not known: never the time here under another name.
+func TestTheTimeElsewhere(t *testing.T) {
+	now := time.Date(2026, 11, 27, 20, 56, 0, 0, time.UTC)
+	for place, want := range map[string]string{
+		"":                   "It is 8:56 PM on Friday, November 27, 2026.",
+		"tokyo":              "In Tokyo it is 5:56 AM on Saturday, November 28, 2026.",
+		"new york":           "In New York it is 3:56 PM on Friday, November 27, 2026.",
+		"Europe/Berlin":      "In Europe/Berlin it is 9:56 PM on Friday, November 27, 2026.",
+		"entenhausen":        "What time it is in Entenhausen is not known here.",
+		"europe/../../hosts": "What time it is in Europe/../../hosts is not known here.",
+		"indiana":            "What time it is in Indiana is not known here.",
+	} {
+		r, err := getTime(skills.Context{Now: func() time.Time { return now }}, fmt.Appendf(nil, `{"place":%q}`, place))
+		if err != nil || r.Output != want {
+			t.Errorf("%q: %q, %v; want %q", place, r.Output, err, want)
+		}
+	}
+}

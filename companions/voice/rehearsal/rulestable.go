@@ -100,10 +100,32 @@ func clock(t Thought, words []string) (Reply, bool) {
 	if onlyTells(words) {
 		return Reply{}, false
 	}
-	if slices.Contains(t.Tools, "get_time") {
+	place := elsewhere(words)
+	switch {
+	case slices.Contains(t.Tools, "get_time") && place != "":
+		return callTool(t, "get_time", m{"place": place})
+	case slices.Contains(t.Tools, "get_time"):
 		return Reply{Calls: []Call{{"get_time", "{}"}}}, true
+	case place != "":
+		return say("I know what time it is here, and nowhere else."), true
 	}
 	return say("It is " + t.Now.Format("3:04 PM") + "."), true
+}
+
+// elsewhere is the place of "what time is it in new york now"; empty: it is about here.
+func elsewhere(words []string) string {
+	i := slices.Index(words, "in")
+	if i < 0 || i+1 == len(words) || all("a|an|the|here|this|my|our|your")(words[i+1:i+2]) {
+		return ""
+	}
+	rest := words[i+1:]
+	if _, n := lengthAt(rest); n > 0 { // "in ten minutes"
+		return ""
+	}
+	for len(rest) > 0 && all("now|right|today|please|then|currently")(rest[len(rest)-1:]) {
+		rest = rest[:len(rest)-1]
+	}
+	return strings.Join(rest, " ")
 }
 
 func whoAmI(t Thought, _ []string) (Reply, bool) {
