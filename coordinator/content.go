@@ -64,9 +64,8 @@ func (c *playback) write(ctx context.Context, pcm []int16) error {
 	return nil
 }
 
-// play plays until the producer has returned and all of it was heard, or ctx ends.
-func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.EndedHow, err error) {
-	over := false // the producer has returned
+// play plays until the producer has returned and all of it was heard, or ctx ends; over says that the producer has returned.
+func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.EndedHow, over bool, err error) {
 	for ctx.Err() == nil {
 		var drained <-chan struct{}
 		if over && c.src != nil && c.given == len(c.kept) {
@@ -89,9 +88,9 @@ func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.En
 			c.move(src)
 		case <-drained:
 			if c.forget(); len(c.kept) <= roughly && err != nil {
-				return turn.EndedFailed, err
+				return turn.EndedFailed, over, err
 			} else if len(c.kept) <= roughly {
-				return turn.EndedFinished, nil
+				return turn.EndedFinished, over, nil
 			}
 			c.wait(ctx, 0) // it was silenced in its last seconds
 		case <-ctx.Done():
@@ -101,7 +100,7 @@ func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.En
 			c.src.Close()
 		}
 	}
-	return turn.EndedInterrupted, nil
+	return turn.EndedInterrupted, over, nil
 }
 
 // feed gives the source what it does not have yet, and waits for another one where that ends meanwhile, or for the end of ctx.

@@ -235,6 +235,49 @@ func TestContentWaitsForTheFloorOfTheRoom(t *testing.T) {
 	})
 }
 
+// However late in a stream it is stopped, hushed or the device ends: its end is told once, at once, with what was heard, and the producer
+// that has long returned is not blamed.
+func TestAnEndIsNeverLate(t *testing.T) {
+	const length = 1500 * time.Millisecond
+	for name, by := range map[string]func(g *rig){
+		"a hush": func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) },
+		"a press that asks for silence": func(g *rig) {
+			g.tools["stop"] = func(context.Context, string) ToolResult { return ToolResult{Effect: turn.EffectCancelMedia} }
+			g.call(g.utter(200*time.Millisecond), "stop")
+		},
+		"the device's end": func(g *rig) {
+			if err := g.stop(); err != nil {
+				g.t.Error(err)
+			}
+		},
+	} {
+		for at := time.Duration(0); at <= 2*time.Second; at += 50 * time.Millisecond {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				b := newBook(length)
+				g.plays(b.StreamFunc)
+				time.Sleep(at)
+				g.settle()
+				finished := len(b.ended()) > 0
+				began := time.Now()
+				by(g)
+				time.Sleep(300 * time.Millisecond)
+				g.settle()
+				ends := b.ended()
+				if len(ends) != 1 || strings.HasPrefix(ends[0], "finished") != finished && at < length-page { // of the last page so little may be left
+					t.Fatalf("%s after %v: ends %q", name, at, ends)
+				}
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("%s after %v: it took %v", name, at, took)
+				}
+				if g.journal.has("did not return") {
+					t.Errorf("%s after %v: the producer is blamed", name, at)
+				}
+			})
+		}
+	}
+}
+
 // However often, and wherever in it: also in the last seconds, when its producer has returned long since.
 func TestContentComesBackWhereverItWasDisturbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,8 +34,8 @@ func (r *runner) startStream(e turn.StartStream) {
 	c := newPlayback(r.c.o.Clock, fn, func() { r.c.Call(func() {}) })
 	j.content = c
 	r.start(j, fn.Run, c.write, func(returned <-chan error) (turn.EndedHow, int, error) {
-		how, err := c.play(j.ctx, returned)
-		if how == turn.EndedInterrupted {
+		how, over, err := c.play(j.ctx, returned)
+		if how == turn.EndedInterrupted && !over {
 			err = r.reap(j, returned)
 		}
 		return how, c.position(), err
