@@ -256,7 +256,7 @@ func (c *Client) Nudge() {
 // Run connects, and connects again, until ctx ends. Then it tells the room that the device leaves, closes the connection
 // properly and returns when everything of it has stopped. It returns nil.
 func (c *Client) Run(ctx context.Context) error {
-	defer context.AfterFunc(ctx, c.stats.end)()
+	c.stats.begin(ctx)
 	stop := make(chan struct{})
 	var reader, writers sync.WaitGroup
 	reader.Go(func() { c.read(stop) })

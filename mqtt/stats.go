@@ -58,7 +58,7 @@ type counters struct {
 	lines map[string]*line
 	log   *slog.Logger
 	now   func() time.Duration
-	ends  bool // the client is to end: what is dropped from now on is no fault
+	run   context.Context // of Run; nil: it does not run. Once it has ended, what is dropped is no fault
 }
 
 // line limits one kind of log line to one a second; what was kept back is in the next one.
@@ -81,16 +81,16 @@ func (c *counters) add(f func(*Stats)) {
 
 // level is that of a packet that was dropped. The caller holds mu.
 func (c *counters) level() slog.Level {
-	if c.ends {
+	if c.run != nil && c.run.Err() != nil {
 		return slog.LevelInfo
 	}
 	return slog.LevelWarn
 }
 
-func (c *counters) end() {
+func (c *counters) begin(run context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ends = true
+	c.run = run
 }
 
 func (c *counters) snapshot() Stats {
