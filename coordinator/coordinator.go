@@ -67,6 +67,7 @@ type Coordinator struct {
 	audioStale atomic.Uint64          // samples refused by Audio since the last line about it
 	state      atomic.Uint32          // turn.State, for State
 	quiet      atomic.Bool            // see Quiet
+	streaming  atomic.Bool            // see Streaming
 	settled    atomic.Bool            // see Settled
 	online     atomic.Bool            // the voice can take an utterance
 	started    atomic.Bool
@@ -179,6 +180,9 @@ func (c *Coordinator) State() turn.State { return turn.State(c.state.Load()) }
 // Quiet says that no turn is live, that none waits, and that no local words are to come. It is never true between a
 // gesture or question and the turn it begins.
 func (c *Coordinator) Quiet() bool { return c.inbox.empty() && c.quiet.Load() }
+
+// Streaming says that content plays, or is paused: a book, music, the radio.
+func (c *Coordinator) Streaming() bool { return c.streaming.Load() }
 
 // Settled says that every fact posted so far has been carried out, so that State speaks of what followed from it.
 func (c *Coordinator) Settled() bool { return c.inbox.empty() && c.settled.Load() }

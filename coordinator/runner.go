@@ -102,6 +102,7 @@ func (r *runner) loop() {
 		r.stale.report(r, false)
 		r.outputs.heal()
 		r.c.online.Store(r.m.Online())
+		r.c.streaming.Store(r.m.Streaming())
 		r.c.settled.Store(true)
 		r.c.quiet.Store(r.m.Quiet() && len(r.summaries) == 0 && !r.injections.q.Busy(r.now()))
 		timer.Reset(r.untilDue())

@@ -184,7 +184,7 @@ type inTurn struct {
 
 func (l inTurn) Run(ctx context.Context, on func(gpio.Event)) error {
 	_ = l.a.device.WaitReady(ctx, service.ReadyLimit) // who pipes a question in does not wait for the prompt
-	l.InTurn(l.a.device.Quiet)
+	l.InTurn(l.a.device.answered)
 	return l.Lines.Run(ctx, on)
 }
 

@@ -211,6 +211,11 @@ func (d *Device) spawn(f func()) { d.works.Go(f) }
 // Quiet says that no turn is live, nothing sounds and no words are to come.
 func (d *Device) Quiet() bool { return d.coordinator.Quiet() && !d.audible() }
 
+// answered is Quiet, but for content that plays: what is asked next may be about that.
+func (d *Device) answered() bool {
+	return d.coordinator.Quiet() && (d.coordinator.Streaming() || !d.audible())
+}
+
 // audible says that the card has not yet played the last sample that is not silence.
 func (d *Device) audible() bool { return d.now() < d.speaker.LastAudible() }
 
