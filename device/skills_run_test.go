@@ -3,34 +3,72 @@ package device
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"conch/companions/skills"
+	"conch/device/condition"
 )
 
-type worker func(context.Context) error
+// tooled is a skill of one tool.
+type tooled struct{}
 
-func (worker) Tools() []skills.Tool            { return nil }
-func (w worker) Run(ctx context.Context) error { return w(ctx) }
+func (tooled) Tools() []skills.Tool {
+	return []skills.Tool{{Name: "set", Handler: func(skills.Context, json.RawMessage) (skills.Result, error) { return skills.Result{Output: "set"}, nil }}}
+}
 
-// What a skill does beside its tools ends with a line in the log, whatever becomes of it.
-func TestASkillThatFailsCostsNobodyElse(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		run  worker
-		said int
-	}{
-		{"ends", func(context.Context) error { return nil }, 0},
-		{"error", func(context.Context) error { return errors.New("no station") }, 1},
-		{"panic", func(context.Context) error { panic("a bug") }, 1},
+// What a skill does beside its tools begins anew where it fails. Meanwhile its tools refuse, and a condition says so; another skill's do not.
+func TestTheWorkOfASkillBeginsAnew(t *testing.T) {
+	for name, fail := range map[string]func() error{
+		"error": func() error { return errors.New("no station") },
+		"panic": func() error { panic("a bug") },
+		"none":  nil,
 	} {
-		var said bytes.Buffer
-		runSkill(t.Context(), slog.New(slog.NewTextHandler(&said, nil)), c.run)
-		if n := strings.Count(said.String(), logSkillEnded); n != c.said {
-			t.Errorf("%s: %d lines; want %d", c.name, n, c.said)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			var said bytes.Buffer
+			log := slog.New(slog.NewTextHandler(&said, nil))
+			fails := 2
+			w := &worker{name: "timers", log: log, conds: condition.NewBook(log), run: func(ctx context.Context) error {
+				if fails--; fails >= 0 && fail != nil {
+					time.Sleep(time.Second)
+					return fail()
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}}
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() { w.work(ctx); close(done) }()
+			tool := supervised{tooled{}, w}.Tools()[0]
+			is := func(works bool) {
+				t.Helper()
+				synctest.Wait()
+				r, err := tool.Handler(skills.Context{}, nil)
+				if (err == nil && r.Output == "set") != works || w.conds.Holds("skill.timers") == works {
+					t.Errorf("%s: works %v, the condition holds %v; want works %v", name, err == nil, w.conds.Holds("skill.timers"), works)
+				}
+			}
+			is(true)
+			time.Sleep(1500 * time.Millisecond) // it has failed, and waits
+			is(fail == nil)
+			time.Sleep(time.Second) // it works, and may fail again
+			is(fail == nil)
+			time.Sleep(time.Minute)
+			is(true)
+			cancel()
+			<-done
+			want := 2
+			if fail == nil {
+				want = 0
+			}
+			if n := strings.Count(said.String(), logSkillEnded); n != want {
+				t.Errorf("%s: %d lines; want %d\n%s", name, n, want, said.String())
+			}
+		})
 	}
 }

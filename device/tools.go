@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -58,11 +57,6 @@ var bundled = []struct {
 	{"radio", radio.New},
 }
 
-// Log events of skills.
-const (
-	logSkillEnded = "skill.ended" // skill, err: its work beside its tools is over
-)
-
 // newTools fills the toolbox with the bundled skills.
 func (d *Device) newTools() (coordinator.Tools, error) {
 	box := companions.NewToolbox(d.log, d.wall())
@@ -77,17 +71,20 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		if s == nil {
 			continue
 		}
-		if err := box.Add(b.name, s); err != nil {
+		tools := s
+		if r, ok := s.(skills.Runner); ok {
+			w := &worker{name: b.name, run: r.Run, log: d.log.With("skill", b.name), conds: d.conds}
+			tools = supervised{s, w}
+			d.actors = append(d.actors, actor{"skill " + b.name, func(ctx context.Context) error {
+				w.work(ctx)
+				return nil
+			}})
+		}
+		if err := box.Add(b.name, tools); err != nil {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
 		}
 		if r, ok := s.(skills.Shower); ok {
 			d.shows = append(d.shows, r)
-		}
-		if r, ok := s.(skills.Runner); ok {
-			d.actors = append(d.actors, actor{"skill " + b.name, func(ctx context.Context) error {
-				runSkill(ctx, d.log.With("skill", b.name), r)
-				return nil
-			}})
 		}
 	}
 	if len(d.cfg.MCP) > 0 {
@@ -124,18 +121,6 @@ func (d *Device) mayUse(companion, tool string) bool {
 		}
 	}
 	return true
-}
-
-// runSkill has a skill work by itself. That it cannot costs nobody else anything.
-func runSkill(ctx context.Context, log *slog.Logger, r skills.Runner) {
-	defer func() {
-		if p := recover(); p != nil {
-			log.Error(logSkillEnded, "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
-		}
-	}()
-	if err := r.Run(ctx); err != nil && ctx.Err() == nil {
-		log.Error(logSkillEnded, "err", err)
-	}
 }
 
 // wall is the clock on the wall.

@@ -28,8 +28,8 @@ type Skill interface {
 // Runner is a skill that also works by itself, between the calls of its tools: a timer that is over, a station that is lost.
 type Runner interface {
 	Skill
-	// Run is called once, on a goroutine of its own, and works until ctx ends. An error and a panic are logged and end the work of
-	// this skill, and nothing else.
+	// Run works until ctx ends, on a goroutine of its own. After an error or a panic it is called again, a second later and then less
+	// often; the tools of this skill refuse meanwhile. It must hold no lock then.
 	Run(ctx context.Context) error
 }
 

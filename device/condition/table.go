@@ -53,6 +53,7 @@ const (
 	RoomRenamed     Code = "room.renamed"     // two companions have the same name
 	RoomStuck       Code = "room.stuck"       // this device is out of its room, but not on disk
 	RoomVoteKey     Code = "room.vote_key"    // the key of the chat server that refines votes
+	SkillDown       Code = "skill"            // the work of a skill has failed; of it
 	SkillsUnread    Code = "skills.unreadable"
 	SkillsUnwritten Code = "skills.unwritable"
 	SoundFlat       Code = "sound.flat"       // while the button was held, the microphone gave the same value all the time

@@ -62,21 +62,8 @@ func (s *Skill) Run(ctx context.Context) error {
 
 // look does what is due, and says in how long to look again; false: when something has changed.
 func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
-	s.mu.Lock()
-	if err := s.load(); err != nil {
-		s.mu.Unlock()
-		return retry, true // the database's condition says it
-	}
 	now := s.now()
-	if anew := s.set.look(now); len(anew) > 0 {
-		_ = s.keep(anew...) // what is kept is wrong after a restart; the condition says it
-	}
-	due := s.set.over(now)
-	for _, t := range due {
-		t.ringing = true
-	}
-	in, any = s.set.wake(now)
-	s.mu.Unlock()
+	due, in, any := s.due(now)
 	for _, t := range due {
 		if t.missed(now) {
 			s.tell(ctx, t, now)
@@ -85,6 +72,24 @@ func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
 		}
 	}
 	return in, any
+}
+
+// due takes the timers that are over.
+func (s *Skill) due(now moment) (due []*timer, in time.Duration, any bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.load(); err != nil {
+		return nil, retry, true // the database's condition says it
+	}
+	if anew := s.set.look(now); len(anew) > 0 {
+		_ = s.keep(anew...) // what is kept is wrong after a restart; the condition says it
+	}
+	due = s.set.over(now)
+	for _, t := range due {
+		t.ringing = true
+	}
+	in, any = s.set.wake(now)
+	return due, in, any
 }
 
 // ring sounds until a person has heard it. It stays on the disk until then.
