@@ -82,14 +82,14 @@ type micAdapter struct {
 	*audio.Mic
 	captured func(bool)
 	ended    func(turn.ID) // its recording is over
-	hears    func() bool   // there is a microphone
+	deaf     func() bool   // there is no microphone
 	lost     func(id string)
 }
 
 func (m micAdapter) Open(id turn.ID, at time.Duration) {
 	m.captured(false) // until the first frame
 	m.Mic.Open(string(id), at)
-	if !m.hears() { // nothing will come
+	if m.deaf() { // nothing will come
 		m.lost(string(id))
 	}
 }

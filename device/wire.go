@@ -71,7 +71,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	d.newDesk()
 	d.coordinator, err = coordinator.New(coordinator.Options{
 		Voice: d.room.Voices, Speaker: d.speakerAdapter(), Tools: tools,
-		Mic:     micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended, d.sound.Hears, d.micLost},
+		Mic:     micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended, d.sound.Deaf, d.micLost},
 		Light:   lit{d.lights, d.feed},
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
 		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,

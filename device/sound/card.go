@@ -179,12 +179,18 @@ func (c *Card) Sounds() bool { _, ok := c.playback.open(); return ok }
 
 // Hears says that a microphone is open: that of the card, or of a page that has the sound.
 func (c *Card) Hears() bool {
-	if e := c.o.Elsewhere; e != nil && e.At() != nil {
-		return true
-	}
-	g, ok := c.capture.open()
-	return ok && !c.none(g)
+	_, ok := c.capture.open()
+	return c.seated() || ok && !c.Deaf()
 }
+
+// Deaf says that there is no microphone, and that a null device stands in for it. One that is being opened anew may come in time.
+func (c *Card) Deaf() bool {
+	g, ok := c.capture.open()
+	return ok && c.none(g) && !c.seated()
+}
+
+// seated says that a page has the sound.
+func (c *Card) seated() bool { return c.o.Elsewhere != nil && c.o.Elsewhere.At() != nil }
 
 // none says that a null device was taken because there is no other.
 func (c *Card) none(g audio.Granted) bool {

@@ -239,7 +239,7 @@ what time is it?                                  | get_time {}
 tell me the time                                  | get_time {}
 what time is it in Tokyo                          | get_time {"place":"tokyo"}
 what time is it in New York right now, please?    | get_time {"place":"new york"}
-what time is it in the kitchen                    | get_time {}
+what time is it in here                           | get_time {}
 
 I have no time                                    | -
 time flies                                        | -
