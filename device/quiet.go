@@ -29,11 +29,12 @@ type quietHours struct {
 
 type hours struct {
 	light.Hours
-	volume, cues int // percent: at most in the night; of cues by day
+	given        bool // device.quiet is not empty: 00:00-00:00 is never
+	volume, cues int  // percent: at most in the night; of cues by day
 }
 
 func (q *quietHours) set(c *config.Config) {
-	q.now.Store(&hours{lights.Hours(c), c.Audio.NightVolume, c.Audio.CueVolume})
+	q.now.Store(&hours{lights.Hours(c), c.Device.Quiet != "", c.Audio.NightVolume, c.Audio.CueVolume})
 	select {
 	case q.changed <- struct{}{}:
 	default:
@@ -42,9 +43,9 @@ func (q *quietHours) set(c *config.Config) {
 
 // night says whether people sleep.
 func (d *Device) night() bool {
-	h := d.hours.now.Load().Hours
-	if h == (light.Hours{}) {
-		h = usualNight
+	h := d.hours.now.Load()
+	if !h.given {
+		return usualNight.Contain(d.wall()())
 	}
 	return h.Contain(d.wall()())
 }

@@ -45,6 +45,9 @@ func TestNightIsTenToSevenOrAsTheDeviceHasIt(t *testing.T) {
 	if !night("2026-11-21 14:00", siesta) || night("2026-11-21 23:00", siesta) {
 		t.Error("device.quiet is not heeded")
 	}
+	if night("2026-11-21 23:00", "00:00-00:00") || night("2026-11-21 00:00", "00:00-00:00") {
+		t.Error("hours without length are a night")
+	}
 }
 
 // loud is a loudspeaker that remembers how loud it is.
