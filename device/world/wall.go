@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,35 +22,37 @@ type Wall struct {
 	path string // empty: TZ says the zone, and that stays
 	log  *slog.Logger
 
-	mu     sync.Mutex // guards what follows
-	looked time.Time
-	target string
-	file   os.FileInfo
-	zone   *time.Location
+	looked  atomic.Int64 // unix nanoseconds
+	looking atomic.Bool  // a goroutine looks, and owns what it has found
+	zone    atomic.Pointer[time.Location]
+	target  string
+	file    os.FileInfo
 }
 
-// NewWall reads the zone when it is asked for the time first.
+// NewWall begins with the zone that Go has read at the start of the process.
 func NewWall(log *slog.Logger) *Wall {
-	w := &Wall{path: "/etc/localtime", log: log, zone: time.Local}
+	w := &Wall{path: "/etc/localtime", log: log}
+	w.zone.Store(time.Local)
 	if _, set := os.LookupEnv("TZ"); set {
 		w.path = ""
 	}
 	return w
 }
 
-// Now is the time, in the zone of the system.
+// Now is the time, in the zone of the system as it was a second ago. It does not wait for the disk.
 func (w *Wall) Now() time.Time {
 	now := time.Now()
 	if w.path == "" {
 		return now
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.looked.IsZero() || now.Sub(w.looked).Abs() >= zoneEvery {
-		w.looked = now
-		w.look()
+	if since := time.Duration(now.UnixNano() - w.looked.Load()); since.Abs() >= zoneEvery && w.looking.CompareAndSwap(false, true) {
+		w.looked.Store(now.UnixNano())
+		go func() { // one at a time; it ends with the disk's answer
+			defer w.looking.Store(false)
+			w.look()
+		}()
 	}
-	return now.In(w.zone)
+	return now.In(w.zone.Load())
 }
 
 // look reads the zone if its file is another one. One that is not there, or is none, leaves all as it is.
@@ -74,7 +76,8 @@ func (w *Wall) look() {
 		return
 	}
 	if w.file != nil {
-		w.log.Info(logZone, "from", w.zone.String(), "to", name)
+		w.log.Info(logZone, "from", w.zone.Load().String(), "to", name)
 	}
-	w.file, w.target, w.zone = file, target, zone
+	w.file, w.target = file, target
+	w.zone.Store(zone)
 }

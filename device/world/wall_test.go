@@ -41,10 +41,13 @@ func TestTheZoneIsThatOfTheSystemNow(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := &Wall{path: path, log: slog.New(slog.DiscardHandler), zone: time.UTC}
+		w := &Wall{path: path, log: slog.New(slog.DiscardHandler)}
+		w.zone.Store(time.UTC)
 		is := func(what string, hours int, name string) {
 			t.Helper()
 			time.Sleep(zoneEvery)
+			w.Now() // has it looked at
+			synctest.Wait()
 			_, offset := w.Now().Zone()
 			if offset != hours*3600 || w.Now().Location().String() != name {
 				t.Errorf("%s: %d s from UTC, %s; want %d h, %s", what, offset, w.Now().Location(), hours, name)
