@@ -35,7 +35,7 @@ type Options struct {
 	OnSpeech func(SpeechEvent) // called by the runner when speech begins to be heard and when all of it is known; must not block
 
 	// In a room; both are called by the runner and must not block.
-	Taken func() bool // somebody else has the floor: injected turns wait for it (default: nobody)
+	Taken func() bool // another device has the floor: injected turns wait for it (default: none has)
 	// Elsewhere counts what persons have said in the room, and reports whether a companion of another device has the floor (default:
 	// nothing, no): by that a gesture elsewhere is an utterance, or an announcement.
 	Elsewhere func() (spoken uint64, companion bool)

@@ -84,6 +84,39 @@ func TestTheCoordinatorImportsOnlyTheMachines(t *testing.T) {
 	}
 }
 
+// A press cuts what sounds. What was heard to its end is over: a press behind it without speech is no hush, and has its cue.
+func TestAPressBehindWhatWasHeardCutsNothing(t *testing.T) {
+	for name, before := range map[string]func(g *rig){
+		"nothing": func(*rig) {},
+		"an answer": func(g *rig) {
+			id := g.utter(time.Second)
+			g.respond(id, "r1")
+			g.speak(id, "r1", time.Second, 1)
+			g.finish(id, "r1")
+		},
+		"words of the device": func(g *rig) {
+			<-g.InjectAlert(func(context.Context) ([]int16, error) { return tone(500*time.Millisecond, wordsValue), nil }, "", time.Minute)
+		},
+		"a book": func(g *rig) { g.plays(newBook(time.Second).StreamFunc) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t, func(_ *rig, o *Options) { o.LocalVoice = noVoice{} })
+			before(g)
+			time.Sleep(10 * time.Second)
+			id := g.press()
+			g.settle()
+			g.Post(turn.CaptureStarted{At: g.Now(), Turn: id})
+			time.Sleep(300 * time.Millisecond)
+			g.Release(g.Now(), rate*3/10, button)
+			g.Post(turn.CaptureEnded{At: g.Now(), Turn: id, Samples: rate * 3 / 10, Empty: true})
+			g.settle()
+			if ends := g.ends(); ends[len(ends)-1] != string(id)+" empty" {
+				t.Errorf("behind %s: %q; want the last to be empty", name, ends)
+			}
+		})
+	}
+}
+
 func TestEachTurnHasOneLineWithItsTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
