@@ -218,7 +218,7 @@ func (c *Coordinator) Hush(at time.Duration, generation uint64) {
 // HushRoom is the same, because somebody pressed elsewhere in the room: a person who is being recorded here goes on.
 // It silences whatever turn is live, so it is not for a turn that may be over; VoteLost ends one that is held.
 func (c *Coordinator) HushRoom(at time.Duration, generation uint64) {
-	c.inbox.post(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true})
+	c.inbox.post(entry{ev: turn.Hushed{At: at, Room: true}, gen: generation, dropped: true, spoken: c.spoken()})
 }
 
 // Yield is HushRoom by the device itself, for something more urgent: what is cut is offered again.
@@ -228,7 +228,15 @@ func (c *Coordinator) Yield(at time.Duration, generation uint64) {
 
 // QuietRoom silences what can be heard at this instant, for a press elsewhere that has no more right than that. The runner drops, once
 // it knows that something sounds.
-func (c *Coordinator) QuietRoom(at time.Duration) { c.inbox.post(entry{ev: turn.Quieted{At: at}}) }
+func (c *Coordinator) QuietRoom(at time.Duration) {
+	c.inbox.post(entry{ev: turn.Quieted{At: at}, spoken: c.spoken()})
+}
+
+// spoken is what persons have said in the room until now: the words that a gesture elsewhere becomes may be there before the runner takes it.
+func (c *Coordinator) spoken() uint64 {
+	n, _ := c.o.Elsewhere()
+	return n
+}
 
 // Release is a confirmed release of b; held counts the samples (24 kHz) captured between the edges. It never waits and is
 // never lost.

@@ -24,6 +24,7 @@ type entry struct {
 	gen     uint64     // the generation that Drop returned, when dropped
 	dropped bool       // whoever saw the edge has dropped already
 	granted bool       // a press whose turn has the floor already
+	spoken  uint64     // of a gesture elsewhere: what persons had said in the room before it (Options.Elsewhere)
 	slot    bool       // it holds one of the places that producers wait for
 }
 

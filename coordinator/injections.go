@@ -116,8 +116,8 @@ type press struct {
 	became  inject.Became // once settled
 }
 
-// gestured notes a gesture before the machine takes it.
-func (i *injections) gestured(ev turn.Event) {
+// gestured notes a gesture before the machine takes it; spoken is what persons had said in the room before it.
+func (i *injections) gestured(ev turn.Event, spoken uint64) {
 	if i.q.Speaking() == 0 {
 		return
 	}
@@ -130,17 +130,11 @@ func (i *injections) gestured(ev turn.Event) {
 		if e.Own {
 			return // the machine's
 		}
-		i.by, i.press = inject.Hush, i.awaits()
+		i.by, i.press = inject.Hush, press{until: i.clock.Now() + elsewhereFor, spoken: spoken}
 		i.press.settled = !e.Room
 	case turn.Quieted:
-		i.by, i.press = inject.Hush, i.awaits()
+		i.by, i.press = inject.Hush, press{until: i.clock.Now() + elsewhereFor, spoken: spoken}
 	}
-}
-
-// awaits is a gesture at another device.
-func (i *injections) awaits() press {
-	spoken, _ := i.room()
-	return press{until: i.clock.Now() + elsewhereFor, spoken: spoken}
 }
 
 // taken looks what the machine made of a gesture.

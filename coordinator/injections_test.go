@@ -372,6 +372,7 @@ func TestWhatAGestureMakesOfAnInjection(t *testing.T) {
 		"a late typed line":                    {false, late, line, 1, false, inject.Interrupted},
 		"a tap elsewhere":                      {false, early, elsewhere(200*time.Millisecond, 0, 0), 1, false, inject.Interrupted},
 		"an utterance elsewhere":               {false, early, elsewhere(2*time.Second, 3*time.Second, 1), 2, false, inject.Delivered},
+		"a line elsewhere, there at once":      {false, early, elsewhere(0, 3*time.Second, 1), 2, false, inject.Delivered},
 		"a late utterance elsewhere":           {false, late, elsewhere(2*time.Second, 3*time.Second, 1), 1, false, inject.Interrupted},
 		"an announcement elsewhere":            {false, early, announced, 2, false, inject.Delivered},
 		"a late announcement elsewhere":        {false, late, announced, 2, false, inject.Delivered},

@@ -240,7 +240,7 @@ func (r *runner) take(e entry) {
 			r.foci.hushed()
 		}
 	}
-	r.injections.gestured(e.ev)
+	r.injections.gestured(e.ev, e.spoken)
 	r.fact(e.ev)
 	r.injections.taken(e.ev, r.m)
 	if heard && r.m.Unheard() {
