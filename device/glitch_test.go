@@ -167,7 +167,8 @@ func TestAGlitchNeverLeavesItsDevice(t *testing.T) {
 	if n := button.of(gpio.Touched); n != 24 {
 		t.Errorf("touched %d times; want 24", n)
 	}
-	if said := tap.since(wire); len(said) > 0 {
+	said := slices.DeleteFunc(tap.since(wire), func(method string) bool { return method == "message.history" }) // which follows a beginning, late
+	if len(said) > 0 {
 		t.Errorf("over the broker went %q", said)
 	}
 	if l := kitchen.log.aloud(); len(l) > 0 {
