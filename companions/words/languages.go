@@ -135,6 +135,31 @@ func (x *Languages) vocab(ws []word) vocab {
 	return vocab{x, t}
 }
 
+// LanguageOf returns the ISO 639-1 code of the language of a text: one of those given, the first of which is taken where the text does not
+// tell them apart. A text in another script than theirs is of the language that this script is of. No codes: any language that is known.
+func (x *Languages) LanguageOf(text, first string, of []string) string {
+	ws := words(text)
+	t := x.vocab(ws).of
+	if t == 0 || len(ws) == 0 {
+		return first
+	}
+	all := make([]string, 0, len(x.all))
+	for i, l := range x.all {
+		if t&(1<<i) != 0 {
+			all = append(all, l.Language)
+		}
+	}
+	for _, l := range append([]string{first}, of...) {
+		if slices.Contains(all, l) {
+			return l
+		}
+	}
+	if len(of) == 0 || t&x.script["latin"] == 0 {
+		return all[0]
+	}
+	return first
+}
+
 func scriptOf(r rune) string {
 	switch {
 	case r < 0x250:

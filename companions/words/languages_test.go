@@ -1,0 +1,29 @@
+package words
+
+import "testing"
+
+func TestLanguageOf(t *testing.T) {
+	for _, row := range []struct {
+		text, first string
+		of          []string
+		want        string
+	}{
+		{"Es ist schon spät, und wir gehen nach Hause.", "en", []string{"en", "de"}, "de"},
+		{"It is late, and we are going home.", "de", []string{"de", "en"}, "en"},
+		{"Hm.", "de", []string{"de", "en"}, "de"},
+		{"Hm.", "en", []string{"de", "en"}, "en"},
+		{"", "de", nil, "de"},
+		{"12:30", "de", nil, "de"},
+		{"Il est tard et nous rentrons à la maison.", "de", nil, "fr"},
+		{"Il est tard et nous rentrons à la maison.", "de", []string{"de"}, "de"}, // no other language is spoken there
+		{"今は三時です。", "en", []string{"en"}, "ja"},
+		{"现在三点了", "en", []string{"en", "de"}, "zh"},
+		{"지금 몇 시예요?", "en", nil, "ko"},
+		{"Который час?", "de", []string{"de"}, "ru"},
+		{"Tor Norretranders", "it", []string{"it", "en"}, "it"},
+	} {
+		if got := Known().LanguageOf(row.text, row.first, row.of); got != row.want {
+			t.Errorf("%q, of %v, else %s: %s; want %s", row.text, row.of, row.first, got, row.want)
+		}
+	}
+}
