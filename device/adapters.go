@@ -16,6 +16,7 @@ import (
 	"conch/audio/cue"
 	clips "conch/audio/words"
 	"conch/companions/voice/rehearsal"
+	"conch/companions/words"
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
@@ -154,11 +155,20 @@ func wordsText(w turn.Words) string { return clips.Text(language.English, string
 // earcon maps the machine's cues to the shipped sounds.
 func earcon(c turn.Cue) []int16 { return cue.Samples(c.String()) }
 
-// localVoice says a text without the session, with the synthesizer of this machine, where there is one.
-type localVoice struct{ rehearsal.Synthesizer }
+// localVoice says a text without the session, with the synthesizer of this machine, where there is one, in the language that it is in.
+type localVoice struct {
+	rehearsal.Synthesizer
+	languages []string // that people speak
+	otherwise string   // of a text that does not show its language
+}
 
 func (v localVoice) Speak(ctx context.Context, text string) ([]int16, error) {
-	return v.Say(ctx, "", text)
+	voice := ""
+	l := words.Known().LanguageOf(text, v.otherwise, append(v.languages, v.otherwise, string(language.English)))
+	if l != string(language.English) {
+		voice = "espeak:" + l
+	}
+	return v.Say(ctx, voice, text)
 }
 
 // alarm is what alerts sound like: a chime, and what they are about now and then, where this machine has a voice. Its first field is fixed.

@@ -755,10 +755,11 @@ func effects(t *testing.T) []effect {
 		}, map[string]string{`""`: "*", `"kitchen"`: "kitchen"}},
 		{"device.language", "", func(s *seam) string { // on the screen, for the model, and for who writes down what it hears
 			hint, err := provider.Settings(s.cfg, voice.Kind{Local: true})
-			return fmt.Sprint(s.new(Options{}).pairing.Now().Text, " ", provider.Spoken(s.cfg), hint.Language, err, s.new(Options{}).skillHost("timers").Language)
+			return fmt.Sprint(s.new(Options{}).pairing.Now().Text, " ", provider.Spoken(s.cfg), hint.Languages, err, s.new(Options{}).skillHost("timers").Language)
 		}, map[string]string{
-			`""`: "Nothing is being paired. <nil>", `"en"`: "Nothing is being paired. Englishen<nil>en", `"de"`: "Es wird nichts gekoppelt. Germande<nil>de",
-			`"es"`: "No se está emparejando nada. Spanishes<nil>es", `"fr"`: "Aucun appairage en cours. Frenchfr<nil>fr",
+			`""`: "Nothing is being paired. [] <nil>en", `"en"`: "Nothing is being paired. English[en] <nil>en", `"de"`: "Es wird nichts gekoppelt. German[de] <nil>de",
+			`"es"`: "No se está emparejando nada. Spanish[es] <nil>es", `"fr"`: "Aucun appairage en cours. French[fr] <nil>fr",
+			`"de,en"`: "Es wird nichts gekoppelt. German or English[de en] <nil>de", `"ja"`: "Nothing is being paired. Japanese[ja] <nil>en",
 		}},
 		{"device.board", "[button]\nsource = \"gpio\"\n", buttonNames, map[string]string{`""`: "GPIO17", `"aiy-v1"`: "GPIO23"}},
 		{"device.companion", "", who, map[string]string{`"Ada"`: "[Ada] []", `"Ben, Zoe"`: "[Ben Zoe] []"}},

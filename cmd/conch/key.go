@@ -65,7 +65,8 @@ func (c keyCmd) Run(e *env) error {
 func (e *env) language() language.Language {
 	cfg, err := e.loadAnyway()
 	if err != nil {
-		return language.FromEnvironment(os.Getenv)
+		l, _ := language.FromEnvironment(os.Getenv)
+		return l
 	}
 	return cfg.Device.Language
 }

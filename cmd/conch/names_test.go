@@ -101,8 +101,12 @@ func TestTheDeviceSpeaksItsLanguage(t *testing.T) {
 	if out, _ := a.conch(t, "status", "--json"); !strings.Contains(out, `"state": "IDLE"`) {
 		t.Errorf("for programs: %s", out)
 	}
-	if out, status := a.conch(t, "check", "--set", "device.language=nl"); status != 2 ||
-		!strings.Contains(out, `device.language = "nl": must be empty, "de" (Deutsch), "en" (English), "es" (Español) or "fr" (Français)`) {
+	if out, status := a.conch(t, "check", "--set", "device.language=dutch"); status != 2 ||
+		!strings.Contains(out, `device.language = "dutch": must be empty, or up to 4 codes of languages with commas between, as in "de" or "de,en"`) {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if out, status := a.conch(t, "check", "--set", "device.language=nl"); status != 0 ||
+		!strings.Contains(out, `device.language = "nl": conch has no words of its own in Dutch: what it says itself is English; companions, transcription and voice use Dutch`) {
 		t.Errorf("status %d: %s", status, out)
 	}
 	if out, status := a.conch(t, "check"); status != 0 || !regexp.MustCompile(`(?m)^device\.language +"de" +default \(LANG\)$`).MatchString(out) {

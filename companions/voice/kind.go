@@ -48,7 +48,8 @@ type Settings struct {
 	URL, Model, Transcription string
 	TranscriptionAssumed      bool              // nobody chose it
 	ModelAssumed              bool              // nobody chose it, nor one for any companion
-	Language                  string            // that people speak, ISO 639-1: a hint to who writes it down; "": nobody chose one
+	Languages                 []string          // that people speak, ISO 639-1; empty: what is said is detected
+	Mouth                     string            // language of an answer that does not show its own; "": English
 	Roots                     *x509.CertPool    // who vouches for the server; nil: who does in this system
 	Key                       func() string     // of the provider, read again at every call; "": there is none
 	HearKey, SpeakKey         Secret            // of who hears and who speaks, where that is not the server of URL; zero: there is none
@@ -67,6 +68,14 @@ type Settings struct {
 	// Found is what Finding kept: what the server of an address was found to speak; "": nobody has found that. Either may be nil.
 	Found   func(url string) string
 	Finding func(url, speaks string)
+}
+
+// Only is the language that people speak, where they speak one; "": it has to be detected.
+func (s Settings) Only() string {
+	if len(s.Languages) != 1 {
+		return ""
+	}
+	return s.Languages[0]
 }
 
 // Secret is a key, and where it comes from, for people.

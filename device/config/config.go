@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,7 +68,9 @@ type Config struct {
 // Device is who this device is.
 type Device struct {
 	Name      string            // in the room and in logs; empty in the file: the host's name
-	Language  language.Language // of what it says itself and prints; empty in the file: of who starts it
+	Languages []string          // that people speak with it, ISO 639-1, its own first; empty: the transcription detects them
+	Language  language.Language // of what it says itself and prints
+	Mouth     string            // ISO 639-1, of an answer that does not show its language
 	Board     string            // preset of a board (gpio.Boards) for button, light and sound; empty: none
 	Quiet     string            // hours with less light and sound, "22:00-07:00"; empty: none
 	Companion string            // names of the companions that live here, with commas between them
@@ -351,13 +354,7 @@ func (c *Config) resolve(env environment) {
 		c.Device.Name = hostLabel(host)
 		c.setOrigin("device.name", "default (host name)")
 	}
-	if c.Device.Language == "" {
-		c.Device.Language = language.English
-		if env.Get("STATE_DIRECTORY") == "" { // systemd's, which hands the system's LANG on to a service that nobody sits at
-			c.Device.Language = language.FromEnvironment(env.Get)
-		}
-		c.setOrigin("device.language", "default (LANG)")
-	}
+	c.resolveLanguage(env)
 	if c.State.Dir == "" {
 		c.State.Dir = firstDir(env.Get("STATE_DIRECTORY"), under(env.Get("XDG_STATE_HOME"), "conch"),
 			under(env.Get("HOME"), ".local/state/conch"), under(homeOfUser(), ".local/state/conch"), ServiceState)
@@ -384,6 +381,28 @@ func (c *Config) resolve(env environment) {
 	if c.Turn.Tool > c.Turn.Next {
 		c.warn("turn.tool_s = %g is longer than turn.next_s = %g: a turn is given up after %s, whatever its tool still does; raise turn.next_s",
 			c.Turn.Tool.Seconds(), c.Turn.Next.Seconds(), c.Turn.Next)
+	}
+}
+
+// resolveLanguage takes the language of words and mouth from device.language, else from the user who types.
+func (c *Config) resolveLanguage(env environment) {
+	d := &c.Device
+	switch all := d.Languages; {
+	case len(all) > 0:
+		d.Language, d.Mouth = language.English, all[0]
+		if i := slices.IndexFunc(all, func(l string) bool { return language.Language(l).Known() }); i >= 0 {
+			d.Language = language.Language(all[i])
+		}
+		if string(d.Language) != all[0] {
+			c.warn("device.language = %q: conch has no words of its own in %s: what it says itself is %s; companions, transcription and voice use %[2]s",
+				strings.Join(all, ","), language.InEnglish(all[0]), language.InEnglish(string(d.Language)))
+		}
+	case env.Get("STATE_DIRECTORY") == "":
+		d.Language, d.Mouth = language.FromEnvironment(env.Get)
+		c.setOrigin("device.language", "default (LANG)")
+	default: // systemd hands the system's LANG on to a service that no user sits at
+		d.Language, d.Mouth = language.English, string(language.English)
+		c.setOrigin("device.language", "default (LANG)")
 	}
 }
 

@@ -128,7 +128,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"an id for a name", "[device]\nname = \"fwpqmvaxjuvugrnc65zj\"\n", "config: device.name = \"fwpqmvaxjuvugrnc65zj\": must be empty, or a name of at most 64 bytes, in any script and with spaces, that can be shown on one line and is no id; set by file FILE:2"},
 		{"a long name is shown short", "[device]\nname = \"" + strings.Repeat("x", 100) + "\"\n",
 			"config: device.name = \"" + strings.Repeat("x", 56) + "…: must be empty, or a name of at most 64 bytes, in any script and with spaces, that can be shown on one line and is no id; set by file FILE:2"},
-		{"a language that there is not", "[device]\nlanguage = \"deutsch\"\n", "config: device.language = \"deutsch\": must be empty, \"de\" (Deutsch), \"en\" (English), \"es\" (Español) or \"fr\" (Français); set by file FILE:2"},
+		{"a language that there is not", "[device]\nlanguage = \"deutsch\"\n", "config: device.language = \"deutsch\": must be empty, or up to 4 codes of languages with commas between, as in \"de\" or \"de,en\" (conch itself speaks de (Deutsch), en (English), es (Español) or fr (Français)); set by file FILE:2"},
 		{"no companion", "[device]\ncompanion = \"\"\n", "config: device.companion = \"\": must be a list of names, as in [\"Ada\", \"Ben\"], at most 32 bytes each; set by file FILE:2"},
 		{"ftp is no voice", "[voice]\nurl = \"ftp://localhost/v1\"\n", "config: voice.url = \"ftp://localhost/v1\": must be ws://HOST…, wss://HOST…, http://HOST… or https://HOST…; set by file FILE:2"},
 		{"no host", "[voice]\nurl = \"wss:///v1\"\n", "config: voice.url = \"wss:///v1\": must be ws://HOST…, wss://HOST…, http://HOST… or https://HOST…; set by file FILE:2"},
@@ -327,6 +327,10 @@ func TestLanguage(t *testing.T) {
 		{"[device]\nlanguage = \"es\"\n", []string{"STATE_DIRECTORY=/var/lib/conch"}, "es", false},
 		{"[device]\nlanguage = \"\"\n", []string{"LANG=de_DE.UTF-8"}, "de", true},
 		{"", []string{"LANG=de_DE.UTF-8", "CONCH_DEVICE_LANGUAGE=en"}, "en", false},
+		{"", []string{"LANG=ja_JP.UTF-8"}, "en", true},
+		{"[device]\nlanguage = \"de,en\"\n", nil, "de", false},
+		{"[device]\nlanguage = \"ja, fr\"\n", nil, "fr", false}, // the first that conch has words in
+		{"[device]\nlanguage = \"it\"\n", []string{"LANG=de_DE.UTF-8"}, "en", false},
 	} {
 		got, err := Load(LoadOptions{File: writeFile(t, c.file), Environ: c.environ})
 		if err != nil {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"net"
@@ -268,22 +269,37 @@ func label(name string, field *string, about string) key {
 	})
 }
 
-// tongue is a language that conch has.
-func tongue(name string, field *language.Language, about string) key {
-	var choices []string
-	allowed := []string{"empty"}
+// mostLanguages of one household.
+const mostLanguages = 4
+
+// languages are those that people speak, with commas between; the first is the device's own.
+func languages(name string, field *[]string, otherwise *language.Language, about string) key {
+	var choices, own []string
 	for _, l := range language.All() {
 		choices = append(choices, string(l))
-		allowed = append(allowed, fmt.Sprintf("%q (%s)", string(l), l.Name()))
+		own = append(own, fmt.Sprintf("%s (%s)", string(l), l.Name()))
 	}
-	return key{name: name, about: about, allowed: orList(allowed), choices: choices, set: func(v any) error {
-		s, ok := v.(string)
-		if !ok || s != "" && !slices.Contains(language.All(), language.Language(s)) {
+	allowed := fmt.Sprintf(`empty, or up to %d codes of languages with commas between, as in "de" or "de,en" (conch itself speaks %s)`,
+		mostLanguages, orList(own))
+	return key{name: name, about: about, allowed: allowed, choices: choices, set: func(v any) error {
+		text, ok := v.(string)
+		var all []string
+		for part := range strings.SplitSeq(text, ",") {
+			code := language.Code(part)
+			if text == "" {
+				break
+			}
+			if ok = ok && code != "" && len(strings.TrimSpace(part)) == len(code) && !slices.Contains(all, code); !ok {
+				return refusedError{}
+			}
+			all = append(all, code)
+		}
+		if !ok || len(all) > mostLanguages {
 			return refusedError{}
 		}
-		*field = language.Language(s)
+		*field = all
 		return nil
-	}, show: func() string { return strconv.Quote(string(*field)) }}
+	}, show: func() string { return strconv.Quote(cmp.Or(strings.Join(*field, ","), string(*otherwise))) }}
 }
 
 // deviceName is what people call a device, in any script: topics have its id.

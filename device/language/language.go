@@ -33,7 +33,6 @@ var files embed.FS
 // table is a file of a language.
 type table struct {
 	Name    string // in the language itself
-	English string // in English
 	Espeak  string // voice of espeak-ng that speaks it
 	Plural  string // of families
 	phrases map[string]phrase
@@ -161,9 +160,6 @@ func (l Language) Code() string {
 
 // Name is what the language is called by those who speak it.
 func (l Language) Name() string { return l.table().Name }
-
-// InEnglish is what the language is called in English, for who instructs a model.
-func (l Language) InEnglish() string { return l.table().English }
 
 // Voice is what espeak-ng calls a voice that speaks it.
 func (l Language) Voice() string { return l.table().Espeak }

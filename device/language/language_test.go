@@ -1,6 +1,7 @@
 package language
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func difference(own, english *table) (problems []string) {
 			problems = append(problems, key+": is not in English")
 		}
 	}
-	for what, s := range map[string]string{"name": own.Name, "english": own.English, "espeak": own.Espeak} {
+	for what, s := range map[string]string{"name": own.Name, "espeak": own.Espeak} {
 		if s == "" {
 			problems = append(problems, what+": is empty")
 		}
@@ -164,22 +165,24 @@ func TestFromEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		env  map[string]string
 		want Language
+		code string // of an answer; "": the same
 	}{
-		{nil, English},
-		{map[string]string{"LANG": "de_DE.UTF-8"}, "de"},
-		{map[string]string{"LANG": "de_AT@euro"}, "de"},
-		{map[string]string{"LANG": "DE"}, "de"},
-		{map[string]string{"LANG": "C.UTF-8"}, English},
-		{map[string]string{"LANG": "tlh_KX"}, English},
-		{map[string]string{"LANG": "de_DE", "LC_MESSAGES": "fr_FR"}, "fr"},
-		{map[string]string{"LANG": "de_DE", "LC_MESSAGES": "fr_FR", "LC_ALL": "es_MX.UTF-8"}, "es"},
-		{map[string]string{"LANG": "de_DE", "LC_ALL": "C"}, English},
-		{map[string]string{"LANG": "tlh_KX", "LANGUAGE": "nds:fr:de"}, "fr"},
-		{map[string]string{"LANG": "C", "LANGUAGE": "fr"}, English},
-		{map[string]string{"LANG": "../../etc/passwd"}, English},
+		{nil, English, ""},
+		{map[string]string{"LANG": "de_DE.UTF-8"}, "de", ""},
+		{map[string]string{"LANG": "de_AT@euro"}, "de", ""},
+		{map[string]string{"LANG": "DE"}, "de", ""},
+		{map[string]string{"LANG": "C.UTF-8"}, English, ""},
+		{map[string]string{"LANG": "tlh_KX"}, English, ""},
+		{map[string]string{"LANG": "ja_JP.UTF-8"}, English, "ja"},
+		{map[string]string{"LANG": "de_DE", "LC_MESSAGES": "fr_FR"}, "fr", ""},
+		{map[string]string{"LANG": "de_DE", "LC_MESSAGES": "fr_FR", "LC_ALL": "es_MX.UTF-8"}, "es", ""},
+		{map[string]string{"LANG": "de_DE", "LC_ALL": "C"}, English, ""},
+		{map[string]string{"LANG": "tlh_KX", "LANGUAGE": "nds:fr:de"}, "fr", ""},
+		{map[string]string{"LANG": "C", "LANGUAGE": "fr"}, English, ""},
+		{map[string]string{"LANG": "../../etc/passwd"}, English, ""},
 	} {
-		if got := FromEnvironment(func(name string) string { return c.env[name] }); got != c.want {
-			t.Errorf("%v: %s; want %s", c.env, got, c.want)
+		if got, code := FromEnvironment(func(name string) string { return c.env[name] }); got != c.want || code != cmp.Or(c.code, string(c.want)) {
+			t.Errorf("%v: %s, %s; want %s, %s", c.env, got, code, c.want, c.code)
 		}
 	}
 }

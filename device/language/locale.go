@@ -1,10 +1,13 @@
 package language
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// FromEnvironment is the language of whoever types (setlocale(3), and LANGUAGE of gettext before it): the first that there is a file of, else
-// English. get reads the environment.
-func FromEnvironment(get func(name string) string) Language {
+// FromEnvironment returns the language of the user who types (setlocale(3), and LANGUAGE of gettext before it): the first that there is a
+// file of, else English; and the code of the first that is known at all. get reads the environment.
+func FromEnvironment(get func(name string) string) (words Language, code string) {
 	locale := ""
 	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
 		if locale = get(name); locale != "" {
@@ -15,12 +18,18 @@ func FromEnvironment(get func(name string) string) Language {
 	if l, ok := ofLocale(locale); ok || l != "" { // LANGUAGE does not count where the locale is C
 		wanted = append(strings.Split(get("LANGUAGE"), ":"), locale)
 	}
-	for _, w := range wanted {
-		if l, ok := ofLocale(w); ok {
-			return l
+	code = string(English)
+	for _, w := range slices.Backward(wanted) {
+		if l, _ := ofLocale(w); InEnglish(string(l)) != "" {
+			code = string(l)
 		}
 	}
-	return English
+	for _, w := range wanted {
+		if l, ok := ofLocale(w); ok {
+			return l, code
+		}
+	}
+	return English, code
 }
 
 // ofLocale is the language of a locale, as in de_AT.UTF-8@euro; empty for C, and false where there is no file of it.

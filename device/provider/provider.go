@@ -22,6 +22,7 @@ import (
 	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 )
 
 // Kind says which kind of voice the configuration comes to, and why.
@@ -108,7 +109,7 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	v := c.Voice
 	s = voice.Settings{
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
-		ModelAssumed: v.Model == config.Default().Voice.Model, Language: chosen(c), Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
+		ModelAssumed: v.Model == config.Default().Voice.Model, Languages: c.Device.Languages, Mouth: c.Device.Mouth, Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
 		PriceIn: v.PriceIn, PriceOut: v.PriceOut, PriceHear: v.PriceHear, PriceSpeak: v.PriceSpeak, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 		Decode: decoded,
 	}
@@ -129,20 +130,13 @@ func decoded(r io.Reader) (voice.Stream, error) {
 	return live, nil
 }
 
-// chosen is the language that somebody has set for the device; empty: it only follows where it runs, which says little of who speaks.
-func chosen(c *config.Config) string {
-	if c.Unset("device.language") {
-		return ""
-	}
-	return c.Device.Language.Code()
-}
-
-// Spoken is that language in English, for a model; empty: nobody has set one.
+// Spoken is the languages of device.language in English, for a model; empty: the key is not set.
 func Spoken(c *config.Config) string {
-	if chosen(c) == "" {
-		return ""
+	var names []string
+	for _, code := range c.Device.Languages {
+		names = append(names, language.InEnglish(code))
 	}
-	return c.Device.Language.InEnglish()
+	return strings.Join(names, " or ")
 }
 
 // Companion is what a card and the configuration say of a companion's voice.

@@ -164,7 +164,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		w.asker.out = io.Discard
 	}
 	if !w.nobody && !term.IsTerminal(int(o.In.Fd())) {
-		w.lang = language.FromEnvironment(os.Getenv) // nothing was read yet
+		w.lang, _ = language.FromEnvironment(os.Getenv) // nothing was read yet
 		return fmt.Errorf("%w: %s", control.ErrRefused, w.lang.Phrase("setup.nobody"))
 	}
 	if w.cfg, err = w.Load(nil); err != nil {

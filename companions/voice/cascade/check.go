@@ -268,7 +268,7 @@ func (e examiner) speak(ctx context.Context) {
 			e.out.Bad("speak", err.Error(), "the program is not installed", "install it, or set voice.speak to another")
 			return
 		}
-		e.local("speak", e.c.mouth.String(), e.c.mouth.say(ctx, "Yes.", on), began)
+		e.local("speak", e.c.mouth.String(), e.c.mouth.say(ctx, "Yes.", e.c.cfg.Language, on), began)
 		return
 	}
 	l, ok := e.there(ctx, "speak", "voice.speak", at.web)
@@ -283,7 +283,7 @@ func (e examiner) speak(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, stageLimit, &slow{"speech", stageLimit, false})
 	defer cancel()
 	at.first, began = stageLimit, time.Now()
-	if err := at.say(ctx, "Yes.", on); err != nil {
+	if err := at.say(ctx, "Yes.", e.c.cfg.Language, on); err != nil {
 		e.bad("speak", "voice.speak", at.web, err)
 		return
 	}

@@ -65,20 +65,24 @@ func (c *Client) build() {
 	c.mind = newMind(way(cfg.chat, "", voice.Secret{}), func() string { return *c.model.Load() }, cfg.first(), idleLimit)
 	c.deaf.setting, c.mute.setting = settingHear, settingSpeak
 	if cfg.ear.url == nil {
-		c.ear = newEarHere(cfg.ear, cfg.Language)
+		c.ear = newEarHere(cfg.ear, cfg.Languages)
 	} else {
-		c.ear = newEar(way(cfg.ear, "hear", cfg.EarKey), cfg.EarModel, cfg.Language, cfg.first())
+		c.ear = newEar(way(cfg.ear, "hear", cfg.EarKey), cfg.EarModel, cfg.Languages, cfg.first())
 	}
-	if t, ok := installed(hearing, cfg.ear.program); ok && (cfg.Language == "" || cfg.Language == "en") { // it hears English alone
-		c.heres = newEarHere(t, cfg.Language)
+	heard := english
+	if len(cfg.Languages) > 0 {
+		heard = cfg.Languages[0]
+	}
+	if t, ok := installed(hearing, cfg.ear.program, heard); ok {
+		c.heres = newEarHere(t, cfg.Languages)
 	}
 	if cfg.mouth.url == nil {
-		c.mouth = newMouthHere(cfg.mouth, cfg.Voice, cfg.Language)
+		c.mouth = newMouthHere(cfg.mouth, cfg.Voice)
 	} else {
 		c.mouth = newMouth(way(cfg.mouth, "speak", cfg.MouthKey), cfg.MouthModel, cfg.Voice, cfg.first(), idleLimit, cfg.Decode)
 	}
-	if t, ok := installed(speaking, cfg.mouth.program); ok {
-		c.here = newMouthHere(t, t.voice(openAIVoices[0]), cfg.Language)
+	if t, ok := installed(speaking, cfg.mouth.program, cfg.Language); ok {
+		c.here = newMouthHere(t, t.voice(openAIVoices[0]))
 	}
 }
 

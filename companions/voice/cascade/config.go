@@ -13,6 +13,7 @@ import (
 
 	"conch/companions/voice"
 	"conch/companions/voice/kit"
+	"conch/companions/words"
 	"conch/coordinator/turn"
 )
 
@@ -28,7 +29,8 @@ type Config struct {
 	EarModel     string            // "": the profile's
 	MouthModel   string
 	Voice        string
-	Language     string // ISO 639-1; "": nobody chose one
+	Languages    []string // that people speak, ISO 639-1; none: what is said is detected
+	Language     string   // of an answer that does not show its own
 	Instructions string
 
 	Prices  kit.Prices
@@ -172,7 +174,7 @@ func plan(s voice.Settings) ([]voice.Part, error) {
 func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	cfg = Config{
 		Key: s.Key, EarKey: s.HearKey, MouthKey: s.SpeakKey, Hold: s.Hold,
-		Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Language: s.Language,
+		Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Languages: s.Languages, Language: cmp.Or(s.Mouth, english),
 		Instructions: c.Instructions,
 		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut, TranscriptionMinute: s.PriceHear, SpokenLetters: s.PriceSpeak},
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
@@ -235,20 +237,31 @@ func (cfg *Config) stage(key, text, address string, known []string, can func(*Pr
 	if text != "" {
 		return t, fmt.Errorf("cascade: voice.%s = %q: %s does not do that", key, text, t.profile.Name)
 	}
-	if here, ok := installed(known, ""); ok {
+	if here, ok := installed(known, "", cfg.Language); ok {
 		return here, nil
 	}
 	return t, fmt.Errorf("cascade: voice.%s is empty, and %s does not do that: name a server or a program (%v)", key, t.profile.Name, known)
 }
 
-// installed is the first of these programs that needs no model and is there, but for the one that is there already.
-func installed(known []string, but string) (target, bool) {
+// installed is the first of these programs that needs no model, has the language and is there, but for the one that is there already.
+func installed(known []string, but, language string) (target, bool) {
 	for _, name := range known {
-		if t := (target{program: name}); !needsModel(name) && name != filepath.Base(but) && t.there("") == nil {
+		t := target{program: name}
+		if !needsModel(name) && name != filepath.Base(but) && (language == english || !slices.Contains(englishOnly, name)) && t.there("") == nil {
 			return t, true
 		}
 	}
 	return target{}, false
+}
+
+const english = "en"
+
+// englishOnly are programs that hear or speak no other language, with what Debian ships.
+var englishOnly = []string{"pocketsphinx", "flite"}
+
+// tongue is the language of a piece of an answer; before is that of the piece before it.
+func (cfg *Config) tongue(text, before string) string {
+	return words.Known().LanguageOf(text, cmp.Or(before, cfg.Language, english), cfg.Languages)
 }
 
 // openAIVoices are names that other servers have not; those of the cards that come with conch first.

@@ -9,13 +9,16 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
+	"conch/device/language"
 )
 
 // An ear writes down what was said. Hear may be called from several goroutines.
@@ -38,14 +41,21 @@ const heardRate = 16000
 // earAt is a server that takes /audio/transcriptions, or what its profile has in its place.
 type earAt struct {
 	*web
-	api             *openai.Client
-	model, language string
-	limit           time.Duration
+	api       *openai.Client
+	model     string
+	languages []string
+	limit     time.Duration
+	bare      atomic.Bool // it has refused verbose_json
 }
 
-func newEar(w *web, model, language string, limit time.Duration) *earAt {
-	return &earAt{web: w, api: w.api(recode{w, w.profile.HearPath}), model: model, language: language, limit: limit}
+func newEar(w *web, model string, languages []string, limit time.Duration) *earAt {
+	e := &earAt{web: w, api: w.api(recode{w, w.profile.HearPath}), model: model, languages: languages, limit: limit}
+	e.bare.Store(!w.profile.Verbose && !(w.profile.Vendor && model == whisper1))
+	return e
 }
+
+// whisper1 is the only model of OpenAI's that says how sure it is.
+const whisper1 = "whisper-1"
 
 // api is go-openai's client of a server.
 func (w *web) api(through openai.HTTPDoer) *openai.Client {
@@ -81,7 +91,13 @@ func (r recode) Do(q *http.Request) (*http.Response, error) {
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	var said struct {
-		Text *string `json:"text"`
+		Text     *string         `json:"text"`
+		Language json.RawMessage `json:"language,omitempty"`
+		Segments json.RawMessage `json:"segments,omitempty"`
+	}
+	var sure []struct {
+		Silent  float64 `json:"no_speech_prob"`
+		Logprob float64 `json:"avg_logprob"`
 	}
 	switch err := json.Unmarshal(text, &said); {
 	case err != nil && kind == "application/json", err != nil && bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
@@ -91,6 +107,10 @@ func (r recode) Do(q *http.Request) (*http.Response, error) {
 	case said.Text == nil:
 		kind, code, words := kit.ReadFault(text)
 		return nil, &kit.RefusalError{Status: http.StatusInternalServerError, Kind: kind, Code: code, Text: kit.Redact(words, r.key())}
+	default: // servers differ in all that conch has no use for
+		var language string
+		_, _ = json.Unmarshal(said.Language, &language), json.Unmarshal(said.Segments, &sure)
+		text, _ = json.Marshal(map[string]any{"text": said.Text, "language": language, "segments": sure})
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	return resp, nil
@@ -103,13 +123,52 @@ func (e *earAt) hear(ctx context.Context, pcm []int16, names string) (string, er
 		names = ""
 	}
 	wav := kit.WAV(kit.Resample(pcm, kit.Rate, heardRate), heardRate)
-	said, err := e.api.CreateTranscription(ctx, openai.AudioRequest{
-		Model: e.model, FilePath: "speech.wav", Reader: bytes.NewReader(wav), Prompt: names, Language: e.language, Format: openai.AudioResponseFormatJSON,
-	})
+	t, err := e.transcribe(ctx, wav, names, e.language())
+	if of := language.Code(t.language); err == nil && len(e.languages) > 1 && of != "" && !slices.Contains(e.languages, of) {
+		t, err = e.transcribe(ctx, wav, names, e.languages[0]) // nobody here speaks what it was taken for
+	}
 	if err != nil {
 		return "", e.failed("hear", reason(ctx, err))
 	}
-	return transcript(said.Text), nil
+	return t.words(pcm, names), nil
+}
+
+// language is what a request says of it.
+func (e *earAt) language() string {
+	if len(e.languages) == 1 {
+		return e.languages[0]
+	}
+	return e.profile.Detect
+}
+
+// transcribe asks for a transcript with how sure it is, and without that where the server refuses it.
+func (e *earAt) transcribe(ctx context.Context, wav []byte, names, language string) (t transcript, err error) {
+	for {
+		q := openai.AudioRequest{
+			Model: e.model, FilePath: "speech.wav", Reader: bytes.NewReader(wav), Prompt: names, Language: language, Format: openai.AudioResponseFormatJSON,
+		}
+		bare := e.bare.Load()
+		if !bare {
+			q.Format = openai.AudioResponseFormatVerboseJSON
+		}
+		said, err := e.api.CreateTranscription(ctx, q)
+		var no *kit.RefusalError
+		if !bare && errors.As(err, &no) && (no.Status == http.StatusBadRequest || no.Status == http.StatusUnprocessableEntity) {
+			e.bare.Store(true)
+			continue
+		}
+		t.text, t.language = said.Text, said.Language
+		for _, s := range said.Segments {
+			if s.NoSpeechProb == 0 && s.AvgLogprob == 0 {
+				continue // it does not say
+			}
+			if !t.sure || s.NoSpeechProb < t.silent {
+				t.silent, t.logprob = s.NoSpeechProb, s.AvgLogprob
+			}
+			t.sure = true
+		}
+		return t, err
+	}
 }
 
 // reason is why a request ended: of a deadline of ours that, and of a refusal what the server said.
@@ -118,23 +177,6 @@ func reason(ctx context.Context, err error) error {
 		return cause
 	}
 	return err
-}
-
-// noises are what recognizers write where nobody spoke.
-var noises = map[string]bool{"[blank_audio]": true, "[silence]": true, "(silence)": true, "[no speech]": true, "[music]": true,
-	"[noise]": true, "you": true, "thank you.": true,
-	"thanks for watching!": true, ".": true, "...": true}
-
-// transcript is one without what nobody said.
-func transcript(text string) string {
-	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
-	if noises[strings.ToLower(text)] && strings.ContainsAny(text, "[(.") || strings.EqualFold(text, "Thanks for watching!") {
-		return ""
-	}
-	if len(text) > kit.MaxHistoryText/4 {
-		text = strings.ToValidUTF8(text[:kit.MaxHistoryText/4], "")
-	}
-	return text
 }
 
 // ready asks for the list of models, which also opens a connection.
@@ -155,11 +197,8 @@ func (e *earAt) warm(ctx context.Context) error {
 		return e.ready(ctx)
 	}
 	wav := kit.WAV(make([]int16, heardRate/2), heardRate)
-	_, err := e.api.CreateTranscription(ctx, openai.AudioRequest{
-		Model: e.model, FilePath: "speech.wav", Reader: bytes.NewReader(wav), Language: e.language, Format: openai.AudioResponseFormatJSON,
-	})
-	if err != nil {
-		err = e.failed("hear", reason(ctx, err))
+	if _, err := e.transcribe(ctx, wav, "", e.language()); err != nil {
+		return e.failed("hear", reason(ctx, err))
 	}
-	return err
+	return nil
 }

@@ -215,7 +215,7 @@ func naive(ctx context.Context, c *Client) (first time.Duration, err error) {
 	if _, err = c.mind.answer(ctx, []openai.ChatCompletionMessage{{Role: "user", Content: heard}}, nil, func() {}, func(s said) { text.WriteString(s.text) }); err != nil {
 		return 0, err
 	}
-	err = c.mouth.say(ctx, text.String(), func([]int16) bool {
+	err = c.mouth.say(ctx, text.String(), english, func([]int16) bool {
 		first = time.Since(began)
 		return false
 	})

@@ -1,12 +1,15 @@
 package cascade
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"conch/companions/voice/kit"
 	"conch/companions/voice/program"
@@ -24,13 +27,13 @@ const (
 // earHere is a recognizer of this machine.
 type earHere struct {
 	target
-	language string
-	run      program.Children
-	sphinx   rehearsal.Recognizer
+	languages []string
+	run       program.Children
+	sphinx    rehearsal.Recognizer
 }
 
-func newEarHere(t target, language string) *earHere {
-	e := &earHere{target: t, language: language, run: program.New(programs, programLimit, 64<<10)}
+func newEarHere(t target, languages []string) *earHere {
+	e := &earHere{target: t, languages: languages, run: program.New(programs, programLimit, 64<<10)}
 	if t.program == "pocketsphinx" {
 		e.sphinx = rehearsal.NewRecognizer()
 	}
@@ -53,8 +56,8 @@ func (e *earHere) hear(ctx context.Context, pcm []int16, names string) (string, 
 		return "", err
 	}
 	args := []string{"-m", e.model, "-f", "-", "-nt", "-np", "-l", "auto"}
-	if e.language != "" {
-		args[len(args)-1] = e.language
+	if len(e.languages) == 1 {
+		args[len(args)-1] = e.languages[0]
 	}
 	if names != "" {
 		args = append(args, "--prompt", names)
@@ -63,7 +66,7 @@ func (e *earHere) hear(ctx context.Context, pcm []int16, names string) (string, 
 	if err != nil {
 		return "", fmt.Errorf("cascade: hear: %s: %w", e.program, failing(ctx, err))
 	}
-	return transcript(strings.Join(strings.Fields(string(out)), " ")), nil
+	return transcript{text: strings.Join(strings.Fields(string(out)), " ")}.words(pcm, names), nil
 }
 
 // namesOf are those of a prompt.
@@ -126,24 +129,32 @@ func failing(ctx context.Context, err error) error {
 // mouthHere is a synthesizer of this machine.
 type mouthHere struct {
 	target
-	voice, language string
-	run             program.Children
+	voice string
+	run   program.Children
 }
 
-func newMouthHere(t target, voice, language string) *mouthHere {
-	return &mouthHere{target: t, voice: voice, language: language, run: program.New(programs, programLimit, mostSound)}
+func newMouthHere(t target, voice string) *mouthHere {
+	return &mouthHere{target: t, voice: voice, run: program.New(programs, programLimit, mostSound)}
 }
 
-func (m *mouthHere) say(ctx context.Context, text string, on func([]int16) bool) error {
+func (m *mouthHere) say(ctx context.Context, text, language string, on func([]int16) bool) error {
 	if err := m.found(settingSpeak); err != nil {
 		return err
 	}
-	path, err := m.find()
+	t := m.target
+	if language != english && slices.Contains(englishOnly, filepath.Base(t.program)) {
+		if other, ok := installed(speaking, t.program, language); ok {
+			t = other
+		} else if !latin(text) {
+			return fmt.Errorf("cascade: speak: %w", &unusable{turn.WordsServerError, t.program + " speaks English alone; install espeak-ng"})
+		}
+	}
+	path, err := t.find()
 	if err != nil {
 		return err
 	}
 	var args []string
-	switch filepath.Base(m.program) {
+	switch filepath.Base(t.program) {
 	case "flite":
 		args = []string{"-f", "/dev/stdin", "-o", "/dev/stdout"}
 		if plainName(m.voice) {
@@ -151,36 +162,43 @@ func (m *mouthHere) say(ctx context.Context, text string, on func([]int16) bool)
 		}
 	case "espeak-ng":
 		args = []string{"--stdin", "--stdout", "-b", "1"}
-		if v := m.espeak(); v != "" {
-			args = append(args, "-v", v)
-		}
+		args = append(args, "-v", m.espeak(language))
 	case "piper":
 		args = []string{"--model", m.model, "--output_file", "-"}
 	}
 	out, err := m.run.Run(ctx, []byte(legible(text)+"\n"), nil, path, args...)
 	if err != nil {
-		return fmt.Errorf("cascade: speak: %s: %w", m.program, failing(ctx, err))
+		return fmt.Errorf("cascade: speak: %s: %w", t.program, failing(ctx, err))
 	}
 	pcm, rate, err := kit.ParseWAV(out)
 	switch {
 	case err != nil:
-		return fmt.Errorf("cascade: speak: %s: %w", m.program, &unusable{turn.WordsServerError, err.Error()})
+		return fmt.Errorf("cascade: speak: %s: %w", t.program, &unusable{turn.WordsServerError, err.Error()})
 	case len(pcm) == 0:
-		return fmt.Errorf("cascade: speak: %s: %w", m.program, &unusable{turn.WordsServerError, "it made no sound"})
+		return fmt.Errorf("cascade: speak: %s: %w", t.program, &unusable{turn.WordsServerError, "it made no sound"})
 	}
 	on(kit.Resample(pcm, rate, kit.Rate))
 	return nil
 }
 
-// espeak is the voice's name, or the language; "": its own default.
-func (m *mouthHere) espeak() string {
-	switch {
-	case plainName(m.voice):
-		return m.voice
-	case plainName(m.language):
-		return m.language
+// espeak is the name of a voice of espeak-ng that speaks the language: the one that was chosen, where it does, else with its variant.
+func (m *mouthHere) espeak(language string) string {
+	if filepath.Base(m.program) != "espeak-ng" || !plainName(m.voice) {
+		return cmp.Or(language, english)
 	}
-	return ""
+	own, variant, varied := strings.Cut(m.voice, "+")
+	if code, _, _ := strings.Cut(own, "-"); language == "" || code == language || len(code) != 2 {
+		return m.voice
+	}
+	if varied {
+		return language + "+" + variant
+	}
+	return language
+}
+
+// latin says whether a text has no letters but Latin ones.
+func latin(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 }
 
 // plainName keeps what becomes an argument of a program to a name.
@@ -206,5 +224,5 @@ func (m *mouthHere) cold(time.Time) bool         { return false }
 
 // warm has it say one short word that nobody hears: whether it can is seen by that alone.
 func (m *mouthHere) warm(ctx context.Context) error {
-	return m.say(ctx, "Hm.", func([]int16) bool { return true })
+	return m.say(ctx, "Hm.", english, func([]int16) bool { return true })
 }

@@ -20,13 +20,26 @@ import (
 // converse asks a question aloud of a chain with these settings, whose chat is a script, and returns what was understood and what came.
 func converse(t *testing.T, question []int16, own map[string]string) (heard, said string, pcm int) {
 	t.Helper()
-	s := httptest.NewServer(cascadetest.New(cascadetest.Script{Models: []string{"m"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
-		return cascadetest.Reply{Text: "You asked me: " + q.Text + ". It is a quarter past three.", Pace: 30}
-	}}))
-	defer s.Close()
 	set := settings()
-	set.URL, set.Own, set.Language = s.URL, own, "en"
-	cfg, err := Configure(set, voice.Companion{Log: slog.New(slog.DiscardHandler)})
+	set.Own, set.Languages, set.Mouth = own, []string{"en"}, "en"
+	_, heard, said, pcm = talkAs(t, "", cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
+		return cascadetest.Reply{Text: "You asked me: " + q.Text + ". It is a quarter past three.", Pace: 30}
+	}}, set, question)
+	return heard, said, pcm
+}
+
+// talkAs asks a question aloud of a chain of that script, at which the settings point with SERVER.
+func talkAs(t *testing.T, of string, script cascadetest.Script, set voice.Settings, question []int16) (chain *cascadetest.Chain, heard, said string, pcm int) {
+	t.Helper()
+	script.Models = []string{"m"}
+	chain = cascadetest.New(script)
+	s := httptest.NewServer(chain)
+	defer s.Close()
+	set.URL = s.URL
+	for k, v := range set.Own {
+		set.Own[k] = strings.ReplaceAll(v, "SERVER", s.URL)
+	}
+	cfg, err := Configure(set, voice.Companion{Voice: of, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +77,7 @@ func converse(t *testing.T, question []int16, own map[string]string) (heard, sai
 		}
 		return false
 	})
-	return heard, said, len(d.pcm)
+	return chain, heard, said, len(d.pcm)
 }
 
 // tape keeps what was said.

@@ -165,7 +165,7 @@ func TestCompressedSpeechThatIsBroken(t *testing.T) {
 				if row.say == turn.WordsServerError && len(w.pcm) > 0 {
 					t.Errorf("%d samples were heard", len(w.pcm))
 				}
-				if err := w.c.mouth.say(w.t.Context(), "Hello there.", func([]int16) bool { return true }); err == nil || !strings.Contains(err.Error(), row.why) {
+				if err := w.c.mouth.say(w.t.Context(), "Hello there.", english, func([]int16) bool { return true }); err == nil || !strings.Contains(err.Error(), row.why) {
 					t.Errorf("%v; want %q", err, row.why)
 				}
 			})
@@ -182,7 +182,7 @@ func TestCompressedSpeechThatDoesNotEnd(t *testing.T) {
 	}, func(w *world) {
 		w.chain.Be(cascadetest.Script{Models: []string{"m"}, Say: says(cascadetest.Reply{Body: "ID3" + strings.Repeat("\x00", 100)})})
 		n := 0
-		err := w.c.mouth.say(w.t.Context(), "Hm.", func(pcm []int16) bool { n += len(pcm); return true })
+		err := w.c.mouth.say(w.t.Context(), "Hm.", english, func(pcm []int16) bool { n += len(pcm); return true })
 		var bad *unusable
 		if !errors.As(err, &bad) || n > mostSaid+kit.Rate {
 			t.Errorf("%v after %d samples", err, n)

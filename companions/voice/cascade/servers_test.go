@@ -173,7 +173,7 @@ func TestServers(t *testing.T) {
 				}
 			}},
 		{name: "whisper.cpp: another path, and one at a time", change: own("", "hear", "whisper.cpp http://pc.lan:8080"), script: cascadetest.Script{Listen: "/inference"}, check: func(w *world) {
-			if q := w.asked(cascadetest.Hear); q.Rate != 16000 || q.Body["file"] != "speech.wav" || q.Body["response_format"] != "json" {
+			if q := w.asked(cascadetest.Hear); q.Rate != 16000 || q.Body["file"] != "speech.wav" || q.Body["response_format"] != "verbose_json" || q.Body["language"] != "auto" {
 				w.t.Errorf("%v, %d Hz", q.Body, q.Rate)
 			}
 			if w.c.ear.(*earAt).turns == nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,10 +15,10 @@ import (
 	"conch/coordinator/turn"
 )
 
-// A mouth says a piece. Say may be called from several goroutines; it calls on with samples (24 kHz) as they come, on this one, and ends
+// A mouth says a piece in a language (ISO 639-1). Say may be called from several goroutines; it calls on with samples (24 kHz) as they come, on this one, and ends
 // early where on returns false.
 type mouth interface {
-	say(ctx context.Context, text string, on func([]int16) bool) error
+	say(ctx context.Context, text, language string, on func([]int16) bool) error
 	stage
 }
 
@@ -47,20 +48,24 @@ func (m *mouthAt) formats() []string {
 }
 
 // content is a request for speech, without what the server has refused before.
-func (m *mouthAt) content(text string) ([]byte, string) {
+func (m *mouthAt) content(text, language string) ([]byte, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	voice := m.voice
+	if own := m.profile.Tongues[language]; own != "" && slices.Contains(m.profile.Voices, voice) {
+		voice = own // nobody chose the other one for this language
+	}
 	if m.profile.Text {
 		q := map[string]any{"text": text}
-		if m.voice != "" {
-			q["voice"] = m.voice
+		if voice != "" {
+			q["voice"] = voice
 		}
 		b, _ := json.Marshal(q)
 		return b, m.format
 	}
 	q := map[string]any{"model": m.model, "input": text, "response_format": m.format}
-	if m.voice != "" {
-		q["voice"] = m.voice
+	if voice != "" {
+		q["voice"] = voice
 	}
 	if m.profile.Rated && !m.bare["sample_rate"] {
 		q["sample_rate"] = kit.Rate
@@ -72,11 +77,11 @@ func (m *mouthAt) content(text string) ([]byte, string) {
 	return b, m.format
 }
 
-func (m *mouthAt) say(ctx context.Context, text string, on func([]int16) bool) error {
+func (m *mouthAt) say(ctx context.Context, text, language string, on func([]int16) bool) error {
 	ctx, p := patient(ctx, "speech", m.first, m.idle)
 	defer p.over()
 	for {
-		content, format := m.content(text)
+		content, format := m.content(text, language)
 		resp, err := m.post(ctx, m.profile.SpeakPath, "application/json", content)
 		if err == nil {
 			err = m.read(resp, p, on)
@@ -177,5 +182,5 @@ func (m *mouthAt) warm(ctx context.Context) error {
 	if m.profile.Vendor {
 		return m.ready(ctx)
 	}
-	return m.say(ctx, "Hm.", func([]int16) bool { return true })
+	return m.say(ctx, "Hm.", "", func([]int16) bool { return true })
 }

@@ -14,8 +14,9 @@ import (
 // clip is the sound of one piece, from its request on: it comes on a goroutine of its own, and is taken when the pieces before it were.
 type clip struct {
 	piece
-	more chan struct{} // of one
-	told bool          // owned by speak: its words were
+	language string        // ISO 639-1
+	more     chan struct{} // of one
+	told     bool          // owned by speak: its words were
 
 	mu    sync.Mutex
 	pcm   []int16
@@ -49,10 +50,12 @@ func (r *conversation) speak(ctx context.Context, a *answer) (err error) {
 		next    *clip // and the one behind
 		queue   = a.queue
 		look    = time.NewTimer(time.Hour)
+		tongue  string // of the piece before
 	)
 	defer look.Stop()
 	fetch := func() *clip {
-		c := &clip{piece: waiting[0], more: make(chan struct{}, 1)}
+		tongue = r.cfg.tongue(waiting[0].text, tongue)
+		c := &clip{piece: waiting[0], language: tongue, more: make(chan struct{}, 1)}
 		waiting = waiting[1:]
 		a.times.mark(&a.times.asked, a.order.at)
 		wg.Go(func() { r.fetch(ctx, a, c) })
@@ -167,7 +170,7 @@ func (r *conversation) fetch(ctx context.Context, a *answer, c *clip) {
 		if r.c.mute.why() == nil && r.c.without(&r.c.mute, err, r.c.byMouth()) == nil {
 			r.later(r.tellOut)
 		}
-		err = r.c.here.say(ctx, c.text, on)
+		err = r.c.here.say(ctx, c.text, c.language, on)
 	}
 	c.mu.Lock()
 	c.done, c.err = true, err
@@ -178,7 +181,7 @@ func (r *conversation) fetch(ctx context.Context, a *answer, c *clip) {
 // say asks the mouth for a piece.
 func (r *conversation) say(ctx context.Context, a *answer, c *clip, on func([]int16) bool) error {
 	for try := (tries{}); ; {
-		err := r.c.mouth.say(ctx, c.text, on)
+		err := r.c.mouth.say(ctx, c.text, c.language, on)
 		c.mu.Lock()
 		some := c.total > 0
 		c.mu.Unlock()

@@ -29,7 +29,7 @@ func (p *able) hear(context.Context, []int16, string) (string, error) {
 	return "heard here", nil
 }
 
-func (p *able) say(_ context.Context, _ string, on func([]int16) bool) error {
+func (p *able) say(_ context.Context, _, _ string, on func([]int16) bool) error {
 	p.said.Add(1)
 	on(cascadetest.Sound(1, kit.Rate))
 	return nil

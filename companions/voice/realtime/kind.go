@@ -48,7 +48,7 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 	dialect, err := SettingDialect(s)
 	return Config{
 		URL: s.URL, Dialect: dialect, Roots: s.Roots, Key: s.Key, Hold: s.Hold,
-		Model: c.Model, Voice: c.Voice, Instructions: c.Instructions, TranscriptionModel: s.Transcription, Language: s.Language,
+		Model: c.Model, Voice: c.Voice, Instructions: c.Instructions, TranscriptionModel: s.Transcription, Language: s.Only(),
 		Assumed: Assumed{ // a server is not asked for what only OpenAI has, unless somebody wrote that down; cards that come with conch name some
 			Voice:              c.VoiceAssumed && OpenAIVoice(c.Voice),
 			TranscriptionModel: s.TranscriptionAssumed,

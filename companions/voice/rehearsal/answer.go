@@ -36,7 +36,10 @@ func (x *session) answer(r *response, t Thought, f Faults) {
 	if t.resume {
 		reply.Text = goOn(reply.Text, t.said)
 	}
-	speak := speaker{x: x, r: r, f: f}
+	speak := speaker{x: x, r: r, f: f, voice: r.voice}
+	if l := reply.Language; l != "" && l != english {
+		speak.voice = espeakPrefix + l
+	}
 	for i, s := range sentences(clip(reply.Text, maxAnswer)) {
 		if (f.Incomplete || f.CutShort) && i == 1 {
 			break
@@ -112,6 +115,7 @@ type speaker struct {
 	x     *session
 	r     *response
 	f     Faults
+	voice string
 	begun time.Time
 	said  int // samples handed over
 }
@@ -120,7 +124,7 @@ func (s *speaker) sentence(text string) bool {
 	if s.r.text {
 		return s.x.hand(step{r: s.r, text: text})
 	}
-	pcm, err := s.x.srv.o.Synthesizer.Say(s.r.ctx, s.r.voice, strings.TrimSpace(text))
+	pcm, err := s.x.srv.o.Synthesizer.Say(s.r.ctx, s.voice, strings.TrimSpace(text))
 	if s.r.ctx.Err() != nil {
 		return false
 	}
@@ -220,7 +224,7 @@ func (x *session) lateDeltas(r *response, it *item, index int, d time.Duration) 
 func (x *session) thought(p m, items []*item) Thought {
 	t := Thought{
 		Takes:        map[string]any{},
-		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(),
+		Instructions: get[string](x.conf, "instructions"), Now: x.srv.o.Now(), About: x.srv.About(), Language: x.srv.o.Language,
 	}
 	t.Prompt = strings.TrimSpace(strings.TrimPrefix(get[string](p, "instructions"), t.Instructions))
 	t.Prompt, t.said, t.resume = resumes(t.Prompt)

@@ -24,6 +24,7 @@ type Thought struct {
 	Guidance     string         // in a room: why this companion was selected, and how to answer
 	Talk         []Line         // what was said, the last line last
 	About        string         // what the server hears and speaks with
+	Language     string         // of those who speak to it, ISO 639-1
 	Now          time.Time
 	Rand         *rand.Rand
 
@@ -35,9 +36,10 @@ type Thought struct {
 
 // Reply is an answer: words, sound behind them, then calls.
 type Reply struct {
-	Text  string
-	Sound []int16
-	Calls []Call
+	Text     string
+	Language string // of Text, ISO 639-1; "": English
+	Sound    []int16
+	Calls    []Call
 }
 
 // Call of a tool. Args is JSON.

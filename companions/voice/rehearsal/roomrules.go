@@ -47,6 +47,9 @@ func (s *scene) first() Reply {
 	if r, ok := s.known(s.words); ok {
 		return r
 	}
+	if r, ok := s.t.foreign(); ok {
+		return r
+	}
 	if text := s.unsaid(s.general()...); text != "" {
 		return say("I understood: " + strings.TrimRight(s.asked.Text, ".!? ") + ". I have no rule for that. " + text)
 	}

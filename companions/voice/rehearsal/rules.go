@@ -44,7 +44,7 @@ type Rules struct{}
 // Think answers.
 func (Rules) Think(t Thought) Reply {
 	if text, ok := wordForWord(t.Prompt); ok && !t.InRoom {
-		return say(text)
+		return t.written(text)
 	}
 	if len(t.Outputs) > 0 {
 		return say(narrate(t.Outputs))
@@ -60,11 +60,14 @@ func (Rules) Think(t Thought) Reply {
 		return s.inRoom()
 	case t.Words != "" && t.Prompt == "":
 	case t.Prompt != "":
-		return say(prompted(t.Prompt))
+		return t.written(prompted(t.Prompt))
 	case t.Heard == nil && t.Answered:
 		return say("I have said all I know. Press and ask me something.")
 	case t.Heard == nil:
 		return say("Hello. I am " + name(t.Instructions) + ". Press and ask me something.")
+	case t.Heard.Level >= quiet && t.Language != english && englishOnly[t.Language] != "":
+		r, _ := t.foreign()
+		return r
 	case !t.Heard.Words:
 		r := say(fmt.Sprintf("I heard %s at %d decibels, but I have no ears for words: install pocketsphinx. This is what I heard.",
 			seconds(t.Heard.Length.Seconds()), int(t.Heard.Level)))
@@ -92,6 +95,9 @@ func (Rules) Think(t Thought) Reply {
 	}
 	if t.MustCall && len(t.Tools) > 0 {
 		return Reply{Calls: []Call{{t.Tools[0], argsFor(t.Tools[0], words)}}}
+	}
+	if r, ok := t.foreign(); ok {
+		return r
 	}
 	return say(fmt.Sprintf("I understood: %s. %s", strings.TrimRight(t.Words, ".!? "), aboutRehearsal))
 }

@@ -65,6 +65,7 @@ type Options struct {
 	Faults      Faults           // what goes wrong; SetFaults changes it
 	Pace        float64          // sound is sent at Pace times real time; 0: 4; negative: as fast as possible
 	Key         string           // the only key accepted; empty: any but the empty one
+	Language    string           // of those who speak to it, ISO 639-1; "": English
 	Private     bool             // no web page is let in, not even one of this machine
 	MaxSessions int              // at once; 0: 16
 	Life        time.Duration    // of a session; 0: 60 minutes, like the service
@@ -95,6 +96,7 @@ func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	o.Language = cmp.Or(o.Language, english)
 	if o.Recognizer == nil {
 		o.Recognizer = NewRecognizer()
 	}
@@ -341,7 +343,7 @@ func (s *Server) end(x *session) {
 func Kind(o Options) voice.Kind {
 	return kind(func(s voice.Settings) *Server {
 		own := o
-		own.Log = s.Log
+		own.Log, own.Language = s.Log, s.Mouth
 		return New(own.private())
 	})
 }
