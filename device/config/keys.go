@@ -55,9 +55,9 @@ func keys(c *Config) []key {
 func ownKeys(c *Config) []key {
 	return []key{
 		deviceName("device.name", &c.Device.Name, "who this device is in the room and in logs; empty: the host's name"),
-		languages("device.language", &c.Device.Languages, &c.Device.Language, "language of what conch says and prints, of its companions, its ear and its voice; two of one "+
-			"household with a comma between, as in de,en: the ear tells them apart, the voice follows the answer; empty: that of the user who "+
-			"starts it (LANG; English for the service), and the ear detects"),
+		languages("device.language", &c.Device.Languages, &c.Device.Language, "language of what conch says and prints, of its companions, "+
+			"its ear and its voice; two of one household with a comma between, as in de,en: the ear tells them apart, the voice follows the answer; "+
+			"empty: that of the user who starts it (LANG; English for the service), and the ear detects"),
 		board("device.board", &c.Device.Board, "board whose button, light and sound are set with this one word (conch gpio list --boards "+
 			"names them); what is set below is stronger; empty: none"),
 		hours("device.quiet", &c.Device.Quiet, "hours in which people sleep, as in 22:00-07:00: less light, less sound, and nothing is said of what is wrong; "+

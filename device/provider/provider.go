@@ -109,7 +109,8 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	v := c.Voice
 	s = voice.Settings{
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
-		ModelAssumed: v.Model == config.Default().Voice.Model, Languages: c.Device.Languages, Mouth: c.Device.Mouth, Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
+		ModelAssumed: v.Model == config.Default().Voice.Model, Languages: c.Device.Languages, Mouth: c.Device.Mouth,
+		Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
 		PriceIn: v.PriceIn, PriceOut: v.PriceOut, PriceHear: v.PriceHear, PriceSpeak: v.PriceSpeak, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 		Decode: decoded,
 	}

@@ -131,21 +131,26 @@ func hallucinates(bare string) bool {
 }
 
 // credits begin what films end with, in ten languages.
-var credits = []string{"subtitles by", "subtitles created by", "captions by", "transcription by", "copyright", "untertitel von", "untertitel im", "untertitel der",
-	"untertitelung", "sous titres", "sous titrage", "subtítulos", "sottotitoli", "legendas", "legenda", "ondertiteld", "ondertitels", "ondertiteling", "napisy", "субтитры",
+var credits = []string{"subtitles by", "subtitles created by", "captions by", "transcription by", "copyright",
+	"untertitel von", "untertitel im", "untertitel der",
+	"untertitelung", "sous titres", "sous titrage", "subtítulos", "sottotitoli", "legendas", "legenda", "ondertiteld",
+	"ondertitels", "ondertiteling", "napisy", "субтитры",
 	"редактор субтитров", "字幕", "자막"}
 
 // hallucinated are what whisper's models write of silence and noise, in ten languages, as plainly has them.
 var hallucinated = []string{
 	"you", "thank you", "thanks", "thank you very much", "thank you so much", "thank you for watching", "thanks for watching", "bye", "bye bye", "goodbye",
-	"thank you for watching see you next time", "please subscribe", "subscribe", "like and subscribe", "please like and subscribe", "so", "oh", "hmm", "okay", "the end",
-	"thanks for watching and see you next time", "thank you for watching please subscribe", "see you next time", "see you in the next video", "ill see you next time",
-	"thank you for your attention", "i dont know",
+	"thank you for watching see you next time", "please subscribe", "subscribe", "like and subscribe",
+	"please like and subscribe",
+	"thanks for watching and see you next time", "thank you for watching please subscribe", "see you next time",
+	"see you in the next video", "ill see you next time",
+	"thank you for your attention",
 	// German
 	"vielen dank", "danke", "vielen dank fürs zuschauen", "danke fürs zuschauen", "vielen dank für ihre aufmerksamkeit", "bis zum nächsten mal", "tschüss",
 	"das wars", "bis zum nächsten video",
 	// French
-	"merci", "merci beaucoup", "merci davoir regardé", "merci davoir regardé cette vidéo", "à bientôt", "au revoir", "abonnez vous", "merci à tous", "noubliez pas de vous abonner",
+	"merci", "merci beaucoup", "merci davoir regardé", "merci davoir regardé cette vidéo", "à bientôt", "au revoir",
+	"abonnez vous", "merci à tous", "noubliez pas de vous abonner",
 	// Spanish
 	"gracias", "muchas gracias", "gracias por ver", "gracias por ver el video", "gracias por ver el vídeo", "hasta la próxima", "suscríbete",
 	"suscríbete al canal", "adiós",

@@ -63,17 +63,21 @@ var Profiles = []Profile{
 	{Name: "openai", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Ear: "gpt-transcribe", Prompts: true, Usage: true, System: true,
 		SpeakPath: standard, Mouth: "gpt-4o-mini-tts", Voices: []string{"marin"}, Format: "pcm", Rate: 24000, Vendor: true},
 	// tool_choice is ignored and errors are bare strings; models are forgotten after five minutes.
-	{Name: "ollama", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Verbose: true, Usage: true, SpeakPath: standard, Format: "wav", Loads: true},
+	{Name: "ollama", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Verbose: true, Usage: true,
+		SpeakPath: standard, Format: "wav", Loads: true},
 	{Name: "llama.cpp", Path: "/v1", List: "/models", Usage: true, Kwargs: quiet, Single: true},
 	{Name: "vllm", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Verbose: true, Usage: true, Kwargs: quiet},
 	// Takes stream and sample_rate, but what it streams has no true header: sound is taken whole.
 	{Name: "localai", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Ear: whisper1, Verbose: true, SpeakPath: standard, Mouth: "tts-1",
 		Voices: []string{"alloy"},
 		Format: "wav", Rated: true, Loads: true},
-	{Name: "speaches", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Ear: "Systran/faster-whisper-small", Prompts: true, Verbose: true, Usage: true,
-		SpeakPath: standard, Mouth: "speaches-ai/Kokoro-82M-v1.0-ONNX", Voices: kokoros, Tongues: kokoroTongues, Format: "pcm", Rate: 24000, Rated: true, Loads: true},
+	{Name: "speaches", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions",
+		Ear: "Systran/faster-whisper-small", Prompts: true, Verbose: true, Usage: true,
+		SpeakPath: standard, Mouth: "speaches-ai/Kokoro-82M-v1.0-ONNX", Voices: kokoros, Tongues: kokoroTongues,
+		Format: "pcm", Rate: 24000, Rated: true, Loads: true},
 	// Knows no model but its own, and no voice of OpenAI's; stops when the client goes.
-	{Name: "kokoro", Path: "/v1", List: "/models", SpeakPath: standard, Mouth: "kokoro", Voices: kokoros, Tongues: kokoroTongues, Format: "pcm", Rate: 24000, Streams: true},
+	{Name: "kokoro", Path: "/v1", List: "/models", SpeakPath: standard, Mouth: "kokoro", Voices: kokoros,
+		Tongues: kokoroTongues, Format: "pcm", Rate: 24000, Streams: true},
 	// One request at a time, behind a lock of its own.
 	{Name: "whisper.cpp", List: "/health", HearPath: "/inference", Ear: "whisper", Prompts: true, Detect: "auto", Verbose: true, Single: true},
 	// Not OpenAI's protocol: a text in, a WAV file at the voice's own rate out.

@@ -15,8 +15,8 @@ import (
 	"conch/coordinator/turn"
 )
 
-// A mouth says a piece in a language (ISO 639-1). Say may be called from several goroutines; it calls on with samples (24 kHz) as they come, on this one, and ends
-// early where on returns false.
+// A mouth says a piece in a language (ISO 639-1). Say may be called from several goroutines; it calls on with samples (24 kHz) as they come,
+// on this one, and ends early where on returns false.
 type mouth interface {
 	say(ctx context.Context, text, language string, on func([]int16) bool) error
 	stage
