@@ -78,7 +78,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	reload.Refused(cfg, a.device.conds, log)
 	a.device.wireHomeAssistant()
 	a.device.actors = append(a.device.actors, a.device.driver(cfg)...)
-	a.device.actors = append(a.device.actors, actor{"volume", func(ctx context.Context) error { return volume.Run(ctx, dial{a.device}) }})
+	a.device.actors = append(a.device.actors, a.device.tended("knob", func(ctx context.Context) error { return volume.Run(ctx, dial{a.device}) }))
 	noteBoard(cfg, gpio.Detect(gpio.DetectOptions{}), log)
 	if hangups != nil {
 		reloads := reloads{a.device}
@@ -93,9 +93,9 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	manager, watchdog := service.Systemd(log)
 	a.device.manager = manager
 	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, status{a.device}, watchdog); return nil }},
-		actor{"world", a.device.world.Run})
+		a.device.tended("world", a.device.world.Run))
 	if alone {
-		a.device.actors = append(a.device.actors, actor{"aloud", a.device.announcer().run})
+		a.device.actors = append(a.device.actors, a.device.tended("aloud", a.device.announcer().run))
 		rehearsing(&a.device.cfg, a.device.conds)
 	}
 	ended := make(chan error, 1)

@@ -147,7 +147,7 @@ func (d *Device) Run(ctx context.Context) error {
 		{"voice", func(ctx context.Context) error { return d.room.Voices.Run(ctx, heardOf{d.coordinator.Outlet(), d}) }},
 		{"state", d.memory.Run},
 		{"light", d.lights.Run},
-		{"look", d.look},
+		d.tended("look", d.look),
 	}, d.actors...)
 	for i, b := range d.buttons {
 		c := &contact{Events: b, button: turn.Button(i + 1)}

@@ -1,6 +1,7 @@
 package device
 
 import (
+	"context"
 	"net"
 	"path/filepath"
 
@@ -22,7 +23,7 @@ func (d *Device) wireHomeAssistant() {
 		o.Note = filepath.Join(dir, homeAssistantNote)
 	}
 	o.URL = d.pageOfHouse()
-	d.actors = append(d.actors, actor{"homeassistant", homeassistant.New(o).Run})
+	d.actors = append(d.actors, d.tended("homeassistant", func(ctx context.Context) error { return homeassistant.New(o).Run(ctx) }))
 }
 
 // pageOfHouse is where a browser of the house finds the page; empty: it is this machine's alone.

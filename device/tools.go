@@ -73,12 +73,9 @@ func (d *Device) newTools() (coordinator.Tools, error) {
 		}
 		tools := s
 		if r, ok := s.(skills.Runner); ok {
-			w := &worker{name: b.name, run: r.Run, log: d.log.With("skill", b.name), conds: d.conds}
+			w := d.skillWorker(b.name, r.Run)
 			tools = supervised{s, w}
-			d.actors = append(d.actors, actor{"skill " + b.name, func(ctx context.Context) error {
-				w.work(ctx)
-				return nil
-			}})
+			d.actors = append(d.actors, w.actor("skill "+b.name))
 		}
 		if err := box.Add(b.name, tools); err != nil {
 			return nil, fmt.Errorf("device: skill %s: %w", b.name, err)
@@ -200,7 +197,7 @@ func (d *Device) ring(a skills.Alert) (stop func()) {
 		how := <-done // each has one end, at the latest when the coordinator ends
 		defer func() {
 			if p := recover(); p != nil {
-				d.log.Error(logSkillEnded, "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
+				d.log.Error(logWorkerFailed, "worker", "an alert", "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
 			}
 		}()
 		if how == alert.Unanswered || how == alert.Unheeded {

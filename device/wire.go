@@ -51,7 +51,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	d.hours.changed = make(chan struct{}, 1)
 	d.hours.set(&d.cfg)
-	d.actors = append(d.actors, actor{"hours", func(ctx context.Context) error { return d.hours.run(ctx, d.wall(), d.memory, d.speaker) }})
+	d.actors = append(d.actors, d.tended("hours", func(ctx context.Context) error { return d.hours.run(ctx, d.wall(), d.memory, d.speaker) }))
 	d.wireCards()
 	d.world = world.New(world.Options{Config: &d.cfg, Given: o.Voice != nil, Nudge: d.nudge, Conditions: d.conds, Log: d.log, Now: d.now})
 	d.lights = lights.New(lights.Options{

@@ -28,6 +28,7 @@ const (
 	LightLost       Code = "light.lost"       // it cannot be opened, or went away
 	LightMisfit     Code = "light.misfit"     // its pins are somebody else's
 	NetworkLost     Code = "network.lost"     // no interface has an address
+	PartDown        Code = "part"             // a part of the device has failed; of it
 	RoomApart       Code = "room.apart"       // devices that were there are not, since another of the broker's addresses is used
 	RoomBroker      Code = "room.broker"      // none: this device, or the room, works alone
 	RoomCard        Code = "room.card"        // a companion's card cannot be read
@@ -106,6 +107,8 @@ var table = []entry{
 	{code: SkillsUnwritten, severity: Trouble, clip: "disk_full", after: 2 * time.Second, covered: []Code{StateUnwritable}},
 	{code: RoomMemory, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
 	{code: RoomLedger, severity: Trouble, clip: "disk_full", after: 2 * time.Second},
+	{code: SkillDown + ".", severity: Trouble, clip: "part_failed", after: 5 * time.Second},
+	{code: PartDown + ".", severity: Trouble, clip: "part_failed", after: 5 * time.Second},
 	{code: LightLost, severity: Note, clip: "light_lost", after: 5 * time.Second}, // the light does not tell of itself
 	{code: LightMisfit, severity: Trouble, clip: "light_lost", after: 5 * time.Second},
 	{code: RoomCut, severity: Trouble, clip: "room_cut", after: time.Minute, covered: []Code{NetworkLost}},

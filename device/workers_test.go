@@ -33,14 +33,15 @@ func TestTheWorkOfASkillBeginsAnew(t *testing.T) {
 			var said bytes.Buffer
 			log := slog.New(slog.NewTextHandler(&said, nil))
 			fails := 2
-			w := &worker{name: "timers", log: log, conds: condition.NewBook(log), run: func(ctx context.Context) error {
+			d := &Device{log: log, conds: condition.NewBook(log)}
+			w := d.skillWorker("timers", func(ctx context.Context) error {
 				if fails--; fails >= 0 && fail != nil {
 					time.Sleep(time.Second)
 					return fail()
 				}
 				<-ctx.Done()
 				return ctx.Err()
-			}}
+			})
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan struct{})
 			go func() { w.work(ctx); close(done) }()
@@ -66,9 +67,47 @@ func TestTheWorkOfASkillBeginsAnew(t *testing.T) {
 			if fail == nil {
 				want = 0
 			}
-			if n := strings.Count(said.String(), logSkillEnded); n != want {
+			if n := strings.Count(said.String(), logWorkerFailed); n != want {
 				t.Errorf("%s: %d lines; want %d\n%s", name, n, want, said.String())
 			}
 		})
 	}
+}
+
+// TestAPartThatFailsEndsNothingElse: a part without which the device still converses begins anew, and a condition that is said aloud holds
+// meanwhile.
+func TestAPartThatFailsEndsNothingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		d := &Device{log: log, conds: condition.NewBook(log)}
+		begun := 0
+		part := d.tended("hours", func(ctx context.Context) error {
+			if begun++; begun < 3 {
+				panic("a bug")
+			}
+			<-ctx.Done()
+			return nil
+		})
+		other := actor{"coordinator", func(ctx context.Context) error { <-ctx.Done(); return nil }}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- d.together(ctx, cancel, []actor{part, other}, nil) }()
+		synctest.Wait()
+		if held := d.conds.List(); len(held) != 1 || held[0].Code != "part.hours" || held[0].Text != "the part hours does not work: panic: a bug" {
+			t.Errorf("conditions %+v", held)
+		}
+		var c condition.Announcer
+		c.Look(0, []condition.Code{"part.hours"}, true)
+		if clip, _ := c.Look(time.Minute, []condition.Code{"part.hours"}, true); clip != "part_failed" {
+			t.Errorf("what is said of it: %q", clip)
+		}
+		time.Sleep(time.Minute)
+		if held := d.conds.List(); begun != 3 || len(held) > 0 || len(ended) > 0 {
+			t.Errorf("begun %d times; conditions %+v; ended %d", begun, held, len(ended))
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("%v", err)
+		}
+	})
 }
