@@ -14,6 +14,7 @@ import (
 	"conch/companions/voice"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
+	"conch/device/language"
 )
 
 // answer is one, from the question to the last sample that was handed over.
@@ -182,13 +183,23 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: a.turn, Response: a.id})
 		}
 	}
+	head := ""
 	on := func(s said) {
+		if s.forgot {
+			if r.forgot.CompareAndSwap(false, true) {
+				head = language.Language(r.cfg.Language).Phrase("say.forgotten") + " "
+			}
+			return
+		}
 		some = true
 		if s.call != nil {
 			r.later(func() { r.called(a, *s.call) })
 			return
 		}
 		text := a.plain.write(s.text)
+		if strings.TrimSpace(text) != "" {
+			text, head = head+text, ""
+		}
 		if strings.TrimSpace(text) != "" && a.worded.CompareAndSwap(false, true) {
 			a.times.mark(&a.times.words, a.order.at)
 			r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: a.turn, Response: a.id, Item: a.spoken.item})

@@ -34,10 +34,15 @@ type mind struct {
 	p       Profile         // of the way it asks; what its list of models shows may change it
 	without map[string]bool // what the server has refused of a request: usage, kwargs, tools
 	why     string
+	context int            // tokens, of the server's context; 0: no limit is known
+	used    map[string]int // calls of each tool
 }
 
 func newMind(w *web, model func() string, first, idle time.Duration) *mind {
-	m := &mind{web: w, model: model, first: first, idle: idle, p: w.profile, without: map[string]bool{}}
+	m := &mind{web: w, model: model, first: first, idle: idle, p: w.profile, without: map[string]bool{}, used: map[string]int{}}
+	if !w.profile.Vendor {
+		m.context = homeContext
+	}
 	m.api = w.api(signed{w})
 	return m
 }
@@ -108,8 +113,9 @@ func (s signed) Do(q *http.Request) (*http.Response, error) {
 
 // said is what came of an answer at once.
 type said struct {
-	text string
-	call *call // a complete one
+	text   string
+	call   *call // a complete one
+	forgot bool  // the request went without the beginning of the conversation
 }
 
 // call is of a tool.
@@ -167,12 +173,15 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
 	var n notes
-	stream, err := m.open(context.WithValue(ctx, notesKey{}, &n), m.request(messages, tools))
+	stream, forgot, err := m.ask(context.WithValue(ctx, notesKey{}, &n), messages, tools, func(*openai.ChatCompletionRequest) {})
 	if err != nil {
 		return e, m.failed("chat", reason(ctx, err))
 	}
 	defer stream.Close()
 	began()
+	if forgot {
+		on(said{forgot: true})
+	}
 	var calls calls
 	for {
 		line, err := stream.RecvRaw()
@@ -228,6 +237,9 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		return e, m.failed("chat", cutOffError{})
 	}
 	for _, c := range calls.whole() {
+		m.mu.Lock()
+		m.used[c.name]++
+		m.mu.Unlock()
 		on(said{call: &c})
 	}
 	return e, nil
@@ -326,6 +338,41 @@ func (m *mind) request(messages []openai.ChatCompletionMessage, tools []turn.Too
 	return q
 }
 
+// ask asks with what fits into the server's context, and again with less where the server has less than was known. change is made to each
+// request. forgot: the request went without the beginning of the conversation.
+func (m *mind) ask(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, change func(*openai.ChatCompletionRequest)) (
+	s *openai.ChatCompletionStream, forgot bool, err error,
+) {
+	for try := 0; ; try++ {
+		m.mu.Lock()
+		limit, used := m.context, maps.Clone(m.used)
+		m.mu.Unlock()
+		fitted, some, lost := fit(messages, tools, limit, used)
+		q := m.request(fitted, some)
+		change(&q)
+		s, err = m.open(ctx, q)
+		room, full := overfull(err)
+		if !full || try == mostRefits {
+			return s, lost, err
+		}
+		least := size(fitted, some) / 2
+		if room > 0 && room < limit {
+			least = room // what was taken for the context is not
+		}
+		m.fits(max(leastContext, least))
+	}
+}
+
+// fits notes how many tokens the server's context has; 0: it does not say.
+func (m *mind) fits(tokens int) {
+	if tokens <= 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.context = tokens
+}
+
 // open asks, and again without what is refused: first what the refusal names, then all that a conversation can do without.
 func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*openai.ChatCompletionStream, error) {
 	for {
@@ -414,12 +461,12 @@ func (m *mind) warmWith(ctx context.Context, messages []openai.ChatCompletionMes
 	if m.profile.Vendor {
 		return m.ready(ctx)
 	}
-	q := m.request(messages, tools)
-	if q.MaxTokens = 1; needsOther(q.Model) { //nolint:staticcheck // its successor is unknown to many servers
-		q.MaxTokens, q.MaxCompletionTokens = 0, 1 //nolint:staticcheck // as above
-	}
 	var n notes
-	s, err := m.open(context.WithValue(ctx, notesKey{}, &n), q)
+	s, _, err := m.ask(context.WithValue(ctx, notesKey{}, &n), messages, tools, func(q *openai.ChatCompletionRequest) {
+		if q.MaxTokens = 1; needsOther(q.Model) { //nolint:staticcheck // its successor is unknown to many servers
+			q.MaxTokens, q.MaxCompletionTokens = 0, 1 //nolint:staticcheck // as above
+		}
+	})
 	if err != nil {
 		return m.failed("chat", reason(ctx, err))
 	}

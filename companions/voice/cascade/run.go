@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"conch/companions/voice"
@@ -36,6 +37,7 @@ type conversation struct {
 	answers map[turn.ResponseID]*answer
 	spoken  []*spoken // that can still be cut, latest last
 	number  int
+	forgot  atomic.Bool // that the beginning of the talk is lost was said
 }
 
 // utterance is what a person said in a turn.

@@ -144,6 +144,11 @@ func (c *Client) learn(l listed) {
 		model := chatModel(l.models)
 		c.model.Store(&model)
 	}
+	if room := l.rooms[c.mind.model()]; room > 0 {
+		c.mind.fits(room)
+	} else if len(l.models) == 1 { // llama-server takes any name for its own
+		c.mind.fits(l.rooms[l.models[0]])
+	}
 	if c.cfg.chat.guessed {
 		if p, ok := profileByName(evidence(l.owners, l.server)); ok && p.Name != c.mind.traits().Name {
 			c.mind.learn(p)

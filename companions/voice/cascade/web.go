@@ -167,6 +167,7 @@ func (w *web) sign(q *http.Request) {
 type listed struct {
 	models []string
 	owners []string
+	rooms  map[string]int // tokens of a model's context, where the list has it
 	server string // as it calls itself
 	none   bool   // it has no list
 	took   time.Duration
@@ -201,8 +202,11 @@ func (w *web) list(ctx context.Context) (l listed, err error) {
 	}
 	var said struct {
 		Data []struct {
-			ID    string `json:"id"`
-			Owner string `json:"owned_by"`
+			ID     string          `json:"id"`
+			Owner  string          `json:"owned_by"`
+			Meta   json.RawMessage `json:"meta"`           // of llama.cpp
+			Length json.RawMessage `json:"max_model_len"`  // of vLLM
+			Room   json.RawMessage `json:"context_length"` // of others
 		} `json:"data"`
 	}
 	if json.Unmarshal(text, &said) != nil {
@@ -210,8 +214,31 @@ func (w *web) list(ctx context.Context) (l listed, err error) {
 	}
 	for _, m := range said.Data {
 		l.models, l.owners = append(l.models, m.ID), append(l.owners, strings.ToLower(m.Owner))
+		if n := roomOf(m.Meta, m.Length, m.Room); n > 0 {
+			if l.rooms == nil {
+				l.rooms = map[string]int{}
+			}
+			l.rooms[m.ID] = n
+		}
 	}
 	return l, nil
+}
+
+// roomOf is the context of a model in tokens, in the shapes that lists have for it; 0: none of them.
+func roomOf(meta json.RawMessage, numbers ...json.RawMessage) int {
+	var llama struct {
+		Context float64 `json:"n_ctx"`
+	}
+	if json.Unmarshal(meta, &llama) == nil && llama.Context >= 1 {
+		return int(min(llama.Context, 1<<30))
+	}
+	for _, raw := range numbers {
+		var n float64
+		if json.Unmarshal(raw, &n) == nil && n >= 1 {
+			return int(min(n, 1<<30))
+		}
+	}
+	return 0
 }
 
 // failed says at which server, and of what, an error is; of a key that is refused, which.
