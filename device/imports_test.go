@@ -256,7 +256,7 @@ func TestImportTableCanFail(t *testing.T) {
 		{"coordinator/turn", "audio", "coordinator/turn imports audio; it may import nothing of ours: facts go in, orders come out, nobody is called back"},
 		{"coordinator", "companions", "coordinator imports companions; it may import only coordinator/alert, coordinator/focus, coordinator/inject, coordinator/turn"},
 		{"companions/voice/realtime", "companions/skills", "companions/voice/realtime imports companions/skills; " +
-			"it may import only coordinator/turn, companions/voice, companions/voice/…, device/printable"},
+			"it may import only coordinator/turn, companions/voice, companions/voice/…, companions/words, device/language, device/printable"},
 		{"companions/skills/timers", "companions/skills/home",
 			"companions/skills/timers imports companions/skills/home; it may import only companions/skills, device/printable"},
 		{"cmd/conch", "audio", "cmd/conch imports audio; it may import only device, device/…"},
