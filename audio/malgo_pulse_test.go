@@ -220,6 +220,90 @@ func TestPulseFallsSilent(t *testing.T) {
 	}
 }
 
+// A sink that may take sound back renders ahead while it is idle, and asks for none before that is played: two seconds are no
+// reason to give it up, and no glitch. What sounds then is whole, and a press is silence as soon as on any other sink.
+func TestPulseSinkThatRendersAhead(t *testing.T) {
+	server := pulsetest.Start(t)
+	if _, err := server.Control("load-module", "module-null-sink", "sink_name=ahead", "rate=48000", "channels=1"); err != nil {
+		t.Fatal(err)
+	}
+	m := newCard(t, "pulse")
+	var off atomic.Bool
+	var asked, late atomic.Uint64 // callbacks, and those that the machine may have brought too late
+	tone, last := sine(440), time.Time{}
+	up, down := make(chan audio.Granted, 10), make(chan error, 100)
+	var k *audio.Keeper
+	k = audio.NewKeeper(audio.KeeperConfig{
+		Name: "speaker",
+		Open: func(c audio.StreamConfig) (audio.Stream, error) {
+			last = time.Time{}
+			s, err := m.OpenPlayback(c, func(out []int16) {
+				asked.Add(1)
+				now := time.Now()
+				if !last.IsZero() && now.Sub(last) > 12*time.Millisecond {
+					late.Add(1)
+				}
+				last = now
+				if tone(out); off.Load() {
+					clear(out)
+				}
+			})
+			if n := asked.Load(); n > 0 {
+				t.Errorf("%d callbacks before the sink has asked: what they bring waits for it, and a press does not reach it", n)
+			}
+			return s, err
+		},
+		Stream: audio.StreamConfig{Device: "pulse:ahead"},
+		Up: func(g audio.Granted) {
+			if told := k.Xruns(); told > late.Load() {
+				t.Errorf("%d xruns are told at the start; %d callbacks came late", told, late.Load())
+			}
+			up <- g
+		},
+		Down: func(err error) { down <- err },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { k.Run(ctx); close(ended) }()
+	defer func() { cancel(); <-ended }()
+	g := receive(t, "up", up)
+	tape, err := server.RecordSource("ahead.monitor") // not before: with its monitor recorded the sink is not idle
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tape.Stop()
+	if !tape.WaitFor(10*time.Second, func(s []int16) bool { return len(s) >= 48000 && breaks(tail(s, 48000), 440) == 0 }) {
+		t.Errorf("no second of the tone is whole; the last has %d breaks", breaks(tail(tape.Samples(), 48000), 440))
+	}
+	pressed := time.Now()
+	off.Store(true)
+	if !tape.WaitFor(5*time.Second, func(s []int16) bool {
+		return len(s) > 4800 && !slices.ContainsFunc(tail(s, 4800), func(v int16) bool { return v != 0 })
+	}) {
+		t.Fatal("no silence at the monitor")
+	}
+	if heard, ok := tape.LastAudible(pressed, time.Time{}, 0); ok && heard.Sub(pressed) > g.Bound(0)+100*time.Millisecond {
+		t.Errorf("silent %v after the flag; want %v, or a little more on a busy machine", heard.Sub(pressed), g.Bound(0))
+	}
+	select {
+	case err := <-down:
+		t.Errorf("given up %d times, at first with %v", k.Lost(), err)
+	default:
+	}
+}
+
+// breaks counts where samples are no tone of that frequency, at most one a millisecond.
+func breaks(samples []int16, hz float64) int {
+	n, last := 0, -48
+	for i := 2; i < len(samples); i++ {
+		next := 2*math.Cos(2*math.Pi*hz/audio.CardRate)*float64(samples[i-1]) - float64(samples[i-2])
+		if math.Abs(next-float64(samples[i])) > 100 && i-last >= 48 || i-2 > last && samples[i] == 0 && samples[i-1] == 0 && samples[i-2] == 0 {
+			n, last = n+1, i
+		}
+	}
+	return n
+}
+
 // firstQuiet is when the first of 240 silent samples after from was played.
 func firstQuiet(tape *pulsetest.Tape, from, to time.Time) (time.Time, bool) {
 	samples := tape.Samples()

@@ -217,11 +217,25 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 	if s.gate != nil && s.counts() {
 		s.gate.countLate(s.granted.Queued())
 	}
-	if err := dev.Start(); err != nil {
+	if err := s.begin(dev, p.backend); err != nil {
 		dev.Uninit()
 		return nil, err
 	}
 	return dev, nil
+}
+
+// begin starts a device. A PulseAudio stream is filled before its sink asks for anything, and the sink may ask two seconds later: what
+// fills it is silence, which nobody drops, and is no callback.
+func (s *malgoStream) begin(dev *malgo.Device, backend string) error {
+	if s.gate == nil || backend != BackendPulse || s.kind != PlaybackDevice {
+		return dev.Start()
+	}
+	s.Rest(true)
+	err := dev.Start()
+	s.gate.rested.Store(0)
+	s.gate.last.Store(0)
+	s.Rest(false)
+	return err
 }
 
 func (c *malgoContext) listen() {
