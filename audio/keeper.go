@@ -20,7 +20,7 @@ const (
 const (
 	retryFirst = 100 * time.Millisecond
 	retryMost  = 5 * time.Second        // so a device that is plugged in again is back within this
-	silentMin  = 200 * time.Millisecond // no callback for this long, or for silentPeriods: the device is dead
+	silentMin  = 200 * time.Millisecond // no callback for this long, for silentFor, or for what it holds: the device is dead
 	silentFor  = 10                     // periods
 	firstGrace = 3 * time.Second        // a sink that wakes up may take longer to its first callback
 	steady     = 5 * time.Second        // a device that ran this long starts the next outage with the shortest retry
@@ -49,9 +49,9 @@ type KeeperConfig struct {
 
 // Keeper holds one half of a card open as long as its context lives.
 //
-//	open ──ok──> watch ──no callback for max(200 ms, 10 periods)──> close ─┐
-//	  │error       └─ something better than null ─> close ─> open          │
-//	  └──────────> Down ─> wait 100 ms, 200 ms … 5 s <─────────────────────┘
+//	open ──ok──> watch ──no callback for max(200 ms, 10 periods, what it holds)──> close ─┐
+//	  │error       └─ something better than null ─> close ─> open                         │
+//	  └──────────> Down ─> wait 100 ms, 200 ms … 5 s <────────────────────────────────────┘
 //
 //	SetOff(true): from wherever it is ─> close ─> Off ─> wait for SetOff(false) ─> open
 //
@@ -205,7 +205,7 @@ func (k *Keeper) watch(ctx context.Context, s Stream, up func()) (err error) {
 			k.c.Log.Warn(EventDown, "what", k.c.Name, "err", cerr)
 		}
 	}()
-	limit := silentMin
+	limit := max(silentMin, g.Queued()) // a sink may take all that it holds at once, and asks again when that is played
 	if g.Rate > 0 {
 		limit = max(limit, silentFor*time.Duration(g.Period)*time.Second/time.Duration(g.Rate))
 	}

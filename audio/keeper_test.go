@@ -1,6 +1,7 @@
 package audio_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,7 @@ type step struct {
 	err          error
 	delay, alive time.Duration // of the callbacks
 	period       int           // frames at 48 kHz
+	periods      int
 	backend      string
 	rests        bool
 }
@@ -103,7 +105,7 @@ func keep(t *testing.T, length time.Duration, better func(audio.Granted) bool, s
 				if st.period == 0 {
 					st.period = 240
 				}
-				s := &scripted{rests: st.rests, granted: audio.Granted{Backend: st.backend, Device: "x", Rate: 48000, Period: st.period, Periods: 3},
+				s := &scripted{rests: st.rests, granted: audio.Granted{Backend: st.backend, Device: "x", Rate: 48000, Period: st.period, Periods: cmp.Or(st.periods, 3)},
 					stop: make(chan struct{}), closed: func() { d.note("close") }}
 				go s.run(ctx, st.delay, st.alive)
 				return s, nil
@@ -145,6 +147,9 @@ func TestKeeper(t *testing.T) {
 		{"long periods are given ten of them", 2500 * time.Millisecond, nil,
 			[]step{{alive: time.Second, period: 4800}, {alive: forever, period: 4800}},
 			[]string{"0s open", "250ms up ", "2.25s close", "2.25s " + dead, "2.35s open", "2.5s close"}},
+		{"a device that holds much is given as long as that", 4 * time.Second, nil,
+			[]step{{alive: 800 * time.Millisecond, periods: 120}, {alive: forever}},
+			[]string{"0s open", "150ms up ", "1.65s close", "1.65s " + dead, "1.75s open", "1.8s up ", "4s close"}},
 		{"retries back off to five seconds, and Down is told once", 20 * time.Second, nil,
 			[]step{{err: errBusy}},
 			[]string{"0s open: device busy", "0s down: device busy", "100ms open: device busy", "300ms open: device busy", "700ms open: device busy", "1.5s open: device busy",

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/alsacard"
 	"conch/audio/pulsetest"
 )
 
@@ -291,6 +292,76 @@ func TestPulseSinkThatRendersAhead(t *testing.T) {
 	default:
 	}
 }
+
+// A sink that takes 300 ms at once is given as much: speech is whole, is told to be over no sooner than it is, and the bound says how
+// late a press is silence there.
+func TestPulseSinkThatTakesLongPieces(t *testing.T) {
+	card := alsacard.Start(t, alsacard.Options{Channels: 1})
+	server := pulsetest.Start(t)
+	if _, err := server.Control("load-module", "module-alsa-sink", "sink_name=pieces", "device="+strings.TrimPrefix(card.Device(), "alsa:"),
+		"rate=48000", "channels=1", "tsched=0", "fragments=3", "fragment_size=9600"); err != nil {
+		t.Fatal(err)
+	}
+	m, s := newCard(t, "pulse"), audio.NewSpeaker(audio.SpeakerConfig{})
+	up, down := make(chan audio.Granted, 10), make(chan error, 100)
+	k := audio.NewKeeper(audio.KeeperConfig{
+		Name:   "speaker",
+		Open:   func(c audio.StreamConfig) (audio.Stream, error) { return s.OpenOn(m, c) },
+		Stream: audio.StreamConfig{Device: "pulse:pieces"},
+		Up:     func(g audio.Granted) { up <- g }, Down: func(err error) { down <- err },
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{}, 2)
+	go func() { k.Run(ctx); ended <- struct{}{} }()
+	go func() { _ = s.Run(ctx); ended <- struct{}{} }()
+	defer func() { cancel(); <-ended; <-ended }()
+	g := receive(t, "up", up)
+
+	const length = 3 * audio.Rate
+	said := make([]int16, length)
+	for i := range said {
+		said[i] = int16(16000 * math.Sin(2*math.Pi*440*float64(i)/audio.Rate))
+	}
+	src := s.Open(audio.SourceSpeech, s.Generation())
+	src.Write(ctx, said)
+	src.Close()
+	await(t, "the end", 15*time.Second, func() bool { return drained(src) })
+	over := time.Now()
+	<-time.After(time.Second) // if anything is left, it sounds now
+	log := card.Log().Samples()
+	from := slices.IndexFunc(log, audible)
+	to := len(log)
+	for to > from && !audible(log[to-1]) {
+		to--
+	}
+	if from < 0 || to-from < 2*length-480 || to-from > 2*length+480 {
+		t.Fatalf("%d frames sound; want %d", to-from, 2*length)
+	}
+	if n := breaks(log[from+480:to-480], 440); n > 0 {
+		t.Errorf("the tone has %d breaks", n)
+	}
+	last, _ := card.Log().LastAudible(time.Time{}, time.Time{}, 32)
+	if last.After(over.Add(20 * time.Millisecond)) {
+		t.Errorf("told to be over %v before its end", last.Sub(over))
+	}
+
+	loop := s.Play(said, true, s.Generation())
+	await(t, "sound", 5*time.Second, func() bool { return loop.Heard() > audio.Rate })
+	pressed := time.Now()
+	s.Drop()
+	<-time.After(2 * time.Second)
+	last, ok := card.Log().LastAudible(pressed, time.Time{}, 32)
+	if silent := last.Sub(pressed); !ok || silent > g.Bound(3*time.Millisecond) || g.Bound(0) > time.Second {
+		t.Errorf("silent %v after a press (%v); the bound says %v", silent, ok, g.Bound(3*time.Millisecond))
+	}
+	select {
+	case err := <-down:
+		t.Errorf("given up %d times, at first with %v", k.Lost(), err)
+	default:
+	}
+}
+
+func audible(v int16) bool { return v > 32 || v < -32 }
 
 // breaks counts where samples are no tone of that frequency, at most one a millisecond.
 func breaks(samples []int16, hz float64) int {

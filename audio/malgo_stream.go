@@ -20,6 +20,10 @@ import (
 	"github.com/gen2brain/malgo"
 )
 
+// pulseMost is the most that a PulseAudio server may hold for us: a sink that takes 300 ms at once is torn by less. It is filled in one
+// piece as it starts, and the server takes none that is longer than 680 ms.
+const pulseMost = 600 * time.Millisecond
+
 // openAt starts the owner goroutine of a stream and waits for the device to run.
 func (m *MalgoCard) openAt(kind Kind, cfg StreamConfig, p place, fn func([]int16)) (Stream, error) {
 	kept := ""
@@ -180,6 +184,7 @@ func (s *malgoStream) start(c *malgoContext, cfg StreamConfig, p place) (*malgo.
 		// PulseAudio has no periods: it holds one length (tlength, ADJUST_LATENCY), for which miniaudio takes a single period. That
 		// of 5 ms ran dry once or twice a second on a machine that was idle; the 15 ms that ALSA would hold did not.
 		d.PeriodSizeInFrames *= d.Periods
+		d.Periods = uint32(pulseMost*CardRate/time.Second) / d.PeriodSizeInFrames // what the server may hold, if its sink must
 	}
 	d.PerformanceProfile = malgo.LowLatency
 	d.NoPreSilencedOutputBuffer = 1 // render fills it all
@@ -260,7 +265,7 @@ func (c *malgoContext) unlisten() []string {
 
 var (
 	bufferLine = regexp.MustCompile(`Buffer Size: (\d+)\*(\d+)`)
-	targetLine = regexp.MustCompile(`Playback actual attr: .*tlength=(\d+)`)
+	targetLine = regexp.MustCompile(`Playback actual attr: .*tlength=(\d+), prebuf=\d+, minreq=(\d+)`)
 	nameLine   = regexp.MustCompile(`^  (.+) \((Playback|Capture)\)$`)
 )
 
@@ -274,23 +279,25 @@ func (s *malgoStream) readBack(dev *malgo.Device, lines []string, d malgo.Device
 	if s.kind == CaptureDevice {
 		g.Rate = int(dev.CaptureInternalSampleRate())
 	}
-	target := 0
+	target, least := 0, 0
 	for _, l := range lines {
 		if f := bufferLine.FindStringSubmatch(l); f != nil {
 			g.Period, _ = strconv.Atoi(f[1])
 			g.Periods, _ = strconv.Atoi(f[2])
 		} else if f := targetLine.FindStringSubmatch(l); f != nil {
 			target, _ = strconv.Atoi(f[1])
+			least, _ = strconv.Atoi(f[2])
 		} else if f := nameLine.FindStringSubmatch(l); f != nil {
 			g.Name = f[1]
 		}
 	}
-	// There the server says how much it holds, and asks for more in pieces of any size: what waits is counted in our periods.
+	// There the server says how much it holds for us, which is as much as the sink holds and twice the least it asks for; what waits in
+	// both is counted in our periods.
 	if p.backend == BackendPulse && s.kind == PlaybackDevice {
 		g.Period = int(cfg.Period * CardRate / time.Second)
 		held := g.Period * cfg.Periods
 		if frame := channels * bytes; frame > 0 {
-			held = max(held, target/frame)
+			held = max(held, 2*(target-least)/frame)
 		}
 		g.Periods = (held + g.Period - 1) / g.Period
 	}

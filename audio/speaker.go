@@ -31,7 +31,7 @@ const (
 	callPrime      = 15 * time.Millisecond // and it begins with so much; whoever writes it has waited for what comes late
 	maxFade        = 5 * time.Millisecond
 	watchPeriod    = 5 * time.Millisecond
-	stalledCard    = 100 * time.Millisecond // without a callback, dead sources are taken away from the callback by force
+	stalledCard    = 100 * time.Millisecond // without a callback, or what the card holds: dead sources are taken away from it by force
 	abandonedAfter = 5 * time.Second        // without a callback, a closed source is given up: nobody can hear it
 )
 
@@ -328,6 +328,7 @@ func (s *Speaker) watch(force bool) int {
 	now, gen, left := s.now(), s.gen.Load(), 0
 	s.flush(now, gen)
 	silent := now - max(s.clock.lastCall(), s.since) // for how long there was no callback
+	stalled := silent >= max(stalledCard, time.Duration(s.queued.Load()))
 	for i := range s.slots {
 		src := s.slots[i].Load()
 		if src == nil {
@@ -337,17 +338,17 @@ func (s *Speaker) watch(force bool) int {
 		switch {
 		case dead:
 			src.tellOver() // nobody needs to wait for the fade
-			if (!finished || !s.outOfReach(src.end.Load())) && !force && silent < stalledCard {
+			if (!finished || !s.outOfReach(src.end.Load())) && !force && !stalled {
 				left++
 				continue
 			}
 		case finished:
-			if s.clock.at(now, s.queued.Load()) < src.end.Load()+halfSpan/2 && silent < stalledCard {
+			if s.clock.at(now, s.queued.Load()) < src.end.Load()+halfSpan/2 && !stalled {
 				left++
 				continue // handed over, not yet heard
 			}
 			src.tellOver()
-			if !s.outOfReach(src.end.Load()) && silent < stalledCard {
+			if !s.outOfReach(src.end.Load()) && !stalled {
 				left++
 				continue
 			}
