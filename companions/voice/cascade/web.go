@@ -168,8 +168,8 @@ type listed struct {
 	models []string
 	owners []string
 	rooms  map[string]int // tokens of a model's context, where the list has it
-	server string // as it calls itself
-	none   bool   // it has no list
+	server string         // as it calls itself
+	none   bool           // it has no list
 	took   time.Duration
 }
 
