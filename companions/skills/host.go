@@ -77,6 +77,8 @@ const (
 type Alert struct {
 	Text    string        // what rings, in the words of a person: "the pasta"; spoken between the sounds where this device can
 	Longest time.Duration // 0: five minutes
+	// Later has it ring again in five minutes instead, and ends this one; nil: it cannot. An error is for people.
+	Later func() error
 	// Ended is called once, unless nil: finished (a person stopped it), interrupted (its time was over, or stop was called), failed (nobody
 	// can have heard it, or the device has ended).
 	Ended func(how Ended)

@@ -40,10 +40,11 @@ type Shower interface {
 	Shows() []Shown
 }
 
-// Shown is a timer that runs, or something that plays.
+// Shown is a timer that runs, a reminder that is to come, or something that plays.
 type Shown struct {
 	Name     string
-	Ends     time.Time     // of a timer; zero: it plays
+	Ends     time.Time     // of a timer
+	Due      time.Time     // of a reminder: when it is told next; where both are zero it plays
 	Length   time.Duration // of the whole; 0: nobody knows
 	Position time.Duration // of what plays: how far it is
 }

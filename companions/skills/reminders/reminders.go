@@ -32,6 +32,16 @@ func New(h skills.Host) skills.Skill {
 	return &Skill{host: h, woken: skills.NewWoken()}
 }
 
+// Shows implements skills.Shower: those that are to come, the next first.
+func (s *Skill) Shows() (all []skills.Shown) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.called("", func(r *reminder) bool { return !r.Due.IsZero() }) {
+		all = append(all, skills.Shown{Name: r.Text, Due: r.Due})
+	}
+	return all
+}
+
 // again is how often a disk is tried.
 const again = 10 * time.Second
 

@@ -145,6 +145,29 @@ const (
 	here    = "here is your reminder: take your pills."
 )
 
+// A user at the page sees what is to come, the next first, and nothing that was told.
+func TestRemindersAreShown(t *testing.T) {
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", daily, "is set")
+		l.says("add_reminder", `{"text":"lock the door","at":"2026-11-23T22:00"}`, "is set")
+		shows := func(want ...string) {
+			t.Helper()
+			got := []string{}
+			for _, s := range l.Shows() {
+				got = append(got, s.Name+" "+s.Due.In(l.house.Load()).Format("2 15:04"))
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("shown: %q; want %q", got, want)
+			}
+		}
+		shows("lock the door 23 22:00", "take your pills 24 08:00")
+		l.until("2026-11-24 08:01:00")
+		shows("take your pills 25 08:00")
+		l.says("cancel_reminder", `{}`, "is cancelled")
+		shows()
+	})
+}
+
 func TestAReminderIsToldAtItsTime(t *testing.T) {
 	lives(t, evening, func(l *life) {
 		l.says("list_reminders", `{}`, "There is no reminder.")

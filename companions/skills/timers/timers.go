@@ -43,11 +43,14 @@ func New(h skills.Host) skills.Skill {
 	return &Skill{host: h, begun: time.Now(), woken: skills.NewWoken()}
 }
 
-// Shows implements skills.Shower.
+// Shows implements skills.Shower. One that rings is the device's to show.
 func (s *Skill) Shows() (all []skills.Shown) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.set.sorted() {
+		if t.ringing {
+			continue
+		}
 		all = append(all, skills.Shown{Name: t.labelIn(s.host.Language), Ends: t.Due, Length: t.Length})
 	}
 	return all
@@ -101,7 +104,13 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 		return t.labelIn(language)
 	}
 	s.host.Log.Info("timer.rings", "timer", t.ID, "late", (now.mono - t.at).Round(time.Millisecond))
-	stop := s.host.Ring(skills.Alert{Text: label(s.host.Language), Ended: func(how skills.Ended) {
+	later := func() error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		_, err := s.later(t, t.Companion, again)
+		return err
+	}
+	stop := s.host.Ring(skills.Alert{Text: label(s.host.Language), Later: later, Ended: func(how skills.Ended) {
 		if ctx.Err() != nil {
 			return // conch ends: it rings on when it is back
 		}

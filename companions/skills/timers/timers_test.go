@@ -28,6 +28,7 @@ type life struct {
 	prompts  []string // of what is announced
 	heard    []string
 	end      func(how skills.Ended) // of what rings
+	later    func() error           // of what rings
 	each     func(end func(skills.Ended))
 	stop     func()
 	db       *store.DB
@@ -40,7 +41,7 @@ func (l *life) starts() {
 	l.Skill = New(skills.Host{
 		Log: slog.New(slog.DiscardHandler), Now: now, Store: l.db.Skill("timers"), Language: l.language,
 		Ring: func(a skills.Alert) func() {
-			l.heard, l.end = append(l.heard, a.Text), a.Ended
+			l.heard, l.end, l.later = append(l.heard, a.Text), a.Ended, a.Later
 			if l.each != nil {
 				l.each(a.Ended)
 			}
@@ -237,6 +238,38 @@ func TestFiveMoreMinutesOfSeveralThatRangTogether(t *testing.T) {
 		l.says("snooze_timer", `{"name":"eggs"}`, "The timer for the eggs rings again in 5 minutes.")
 		l.says("snooze_timer", `{}`, "The timer for the pasta rings again in 5 minutes.")
 		l.says("snooze_timer", `{"name":"the tea"}`, "The timer for tea rings again in 5 minutes.")
+	})
+}
+
+// A user at the page gives one that rings five more minutes without a word; what rings no more stays as it is.
+func TestFiveMoreMinutesOfWhatRings(t *testing.T) {
+	lives(t, func(l *life) {
+		l.says("set_timer", pasta, "is set")
+		l.passes(10 * time.Minute)
+		l.hears("the pasta")
+		if shown := l.Shows(); len(shown) != 0 {
+			t.Errorf("it rings, and is shown as running: %+v", shown)
+		}
+		first := l.later
+		if err := first(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		l.says("list_timers", `{}`, "The pasta, 5 minutes left.")
+		if err := first(); err == nil || !strings.Contains(err.Error(), "does not ring any more") {
+			t.Errorf("once more: %v", err)
+		}
+		l.off(time.Minute) // it is on the disk
+		l.passes(4*time.Minute - time.Second)
+		l.hears()
+		l.passes(time.Second)
+		l.hears("the pasta")
+		if err := l.db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.later(); err == nil || !strings.Contains(err.Error(), "is not set") {
+			t.Errorf("what cannot be kept: %v", err)
+		}
 	})
 }
 

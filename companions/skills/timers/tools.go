@@ -183,17 +183,8 @@ func (s *Skill) snooze(ctx skills.Context, a arguments) (string, error) {
 	t, which := s.one(a.Name)
 	rung, whichRung := s.hasRung(a.Name, now)
 	switch {
-	case t != nil && t.ringing: // its end comes back here; what follows it is another
-		next := s.set.add(now, t.Name, ctx.Companion, more)
-		next.Length = max(t.Length, more)
-		s.gone = append(s.gone, t.key())
-		text, err := s.kept(next, "The timer for "+next.label()+" rings again in "+spell(more)+".")
-		if err != nil {
-			s.gone = s.gone[:len(s.gone)-1]
-			return "", err
-		}
-		s.silence(t)
-		return text, nil
+	case t != nil && t.ringing:
+		return s.later(t, ctx.Companion, more)
 	case whichRung != "":
 		return whichRung, nil
 	case rung != nil:
@@ -219,6 +210,23 @@ func (s *Skill) snooze(ctx skills.Context, a arguments) (string, error) {
 	}
 	s.woken.Wake()
 	return "The timer for " + t.label() + " rings in " + spell(more) + ".", nil
+}
+
+// later has one that rings end, and ring again. Its end comes back here; what follows it is another.
+func (s *Skill) later(t *timer, companion string, more time.Duration) (string, error) {
+	if !s.set.has(t) {
+		return "", errors.New("it does not ring any more; set another timer")
+	}
+	next := s.set.add(s.now(), t.Name, companion, more)
+	next.Length = max(t.Length, more)
+	s.gone = append(s.gone, t.key())
+	text, err := s.kept(next, "The timer for "+next.label()+" rings again in "+spell(more)+".")
+	if err != nil {
+		s.gone = s.gone[:len(s.gone)-1]
+		return "", err
+	}
+	s.silence(t)
+	return text, nil
 }
 
 // silence takes a timer out of those that there are.
