@@ -2,6 +2,9 @@ package device
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +12,7 @@ import (
 	"conch/companions/round"
 	"conch/companions/skills"
 	"conch/coordinator/turn"
+	"conch/device/control"
 	"conch/gpio"
 )
 
@@ -59,6 +63,89 @@ func TestASkillsAlertRingsUntilAPress(t *testing.T) {
 		}
 	}
 }
+
+// A person at a page sees what rings, ends it, or has it ring again in five minutes; no press and no turn is needed for it.
+func TestAPageEndsWhatRings(t *testing.T) {
+	t.Parallel()
+	b := newBox(t, boxOptions{})
+	local := control.Local(b.Control())
+	asks := func(path string, id uint64) error {
+		return local.Do(t.Context(), "POST", path, control.AlertRequest{ID: id}, nil)
+	}
+	ended := make(chan skills.Ended, 2)
+	host := b.skillHost("test")
+	host.Ring(skills.Alert{Text: "the tea", Ended: func(how skills.Ended) { ended <- how }})
+	b.until("ringing", b.audible)
+	rows := b.alerts.rows()
+	if len(rows) != 1 || rows[0].Text != "the tea" || rows[0].Later {
+		t.Fatalf("shown: %+v", rows)
+	}
+	if err := asks("/alert/later", rows[0].ID); err == nil || !strings.Contains(err.Error(), "the tea cannot ring later") {
+		t.Errorf("what cannot ring later: %v", err)
+	}
+	if err := asks("/alert/stop", rows[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if how := <-ended; how != skills.Finished {
+		t.Errorf("a person has stopped it, and it ended as %s", how)
+	}
+	b.until("silence", func() bool { return !b.audible() && b.Device.goesOn() == nil })
+	if err := asks("/alert/stop", rows[0].ID); err == nil || !strings.Contains(err.Error(), "does not ring any more") {
+		t.Errorf("once more: %v", err)
+	}
+
+	b.tool("set_timer", `{"seconds":1,"name":"the pasta"}`)
+	b.until("the timer", b.audible)
+	rows = b.Device.goesOn().Ringing
+	if len(rows) != 1 || rows[0].Text != "the pasta" || !rows[0].Later {
+		t.Fatalf("shown: %+v", rows)
+	}
+	if err := asks("/alert/later", rows[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	b.until("silence", func() bool { return !b.audible() && b.Device.goesOn().Ringing == nil })
+	now := b.Device.goesOn()
+	if len(now.Timers) != 1 || now.Timers[0].Name != "the pasta" || now.Timers[0].Length != 300 {
+		t.Errorf("afterwards it runs: %+v", now.Timers)
+	}
+	if n := len(b.turnsEnded()); n != 0 {
+		t.Errorf("%d turns", n)
+	}
+}
+
+// tool calls a tool of those skills that have something to show.
+func (b *box) tool(name, args string) {
+	b.t.Helper()
+	for _, s := range b.shows {
+		for _, tool := range s.Tools() {
+			if tool.Name != name {
+				continue
+			}
+			if _, err := tool.Handler(skills.Context{Context: b.t.Context(), Now: time.Now}, json.RawMessage(args)); err != nil {
+				b.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// What is to come is shown, but no more of it than a person reads.
+func TestRemindersThatAreToComeAreShown(t *testing.T) {
+	t.Parallel()
+	d := &Device{}
+	for i := range mostReminders + 1 {
+		d.shows = append(d.shows, visible{Name: fmt.Sprint(i), Due: time.Unix(int64(i+1), 0)})
+	}
+	now := d.goesOn()
+	if now == nil || len(now.Reminders) != mostReminders || now.Reminders[0].Text != "0" || now.Playing != nil || now.Timers != nil {
+		t.Errorf("shown: %+v", now)
+	}
+}
+
+// visible is a skill that has one thing to look at.
+type visible skills.Shown
+
+func (visible) Tools() []skills.Tool    { return nil }
+func (s visible) Shows() []skills.Shown { return []skills.Shown{skills.Shown(s)} }
 
 // What it is about is said in its second round, and once another has joined, in the voice of this machine; tones alone where there is none.
 func TestAnAlertSaysWhatItIsAbout(t *testing.T) {

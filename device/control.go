@@ -48,6 +48,7 @@ func (s socket) mux() *http.ServeMux {
 		d.opts.Logs.Serve(mux)
 	}
 	d.kept.ServeNotes(mux)
+	d.alerts.serve(mux)
 	d.memory.ServeVolume(mux, d.speaker.SetVolume)
 	mux.HandleFunc("POST /hush", func(w http.ResponseWriter, r *http.Request) {
 		d.Hush()

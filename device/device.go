@@ -98,8 +98,9 @@ type Device struct {
 	answers     *answers
 	usage       *usage.Counter
 	shows       []skills.Shower // of what goes on besides turns
-	again       *again.Keeper   // nil: nothing is said again
-	servers     *mcp.Servers    // of the Model Context Protocol; nil: none is configured
+	alerts      alerts
+	again       *again.Keeper // nil: nothing is said again
+	servers     *mcp.Servers  // of the Model Context Protocol; nil: none is configured
 	feed        *control.Feed
 	pages       *pages                                   // nil: none can talk
 	page        *web.Door                                // nil: there is no page

@@ -57,19 +57,25 @@ func (d *Device) doing(ctx context.Context) control.Doing {
 	return now
 }
 
+// mostReminders are shown. Our choice: what is next is wanted, and a status is told some times a second.
+const mostReminders = 6
+
 // goesOn is what does besides turns; nil: nothing.
 func (d *Device) goesOn() *control.Now {
-	var now control.Now
+	now := control.Now{Ringing: d.alerts.rows()}
 	for _, s := range d.shows {
 		for _, one := range s.Shows() {
-			if one.Ends.IsZero() {
-				now.Playing = &control.Playing{Title: one.Name, Position: int(one.Position.Seconds()), Length: int(one.Length.Seconds())}
-			} else {
+			switch {
+			case !one.Ends.IsZero():
 				now.Timers = append(now.Timers, control.TimerRow{Name: one.Name, Ends: one.Ends, Length: one.Length.Seconds()})
+			case one.Due.IsZero():
+				now.Playing = &control.Playing{Title: one.Name, Position: int(one.Position.Seconds()), Length: int(one.Length.Seconds())}
+			case len(now.Reminders) < mostReminders:
+				now.Reminders = append(now.Reminders, control.ReminderRow{Text: one.Name, Due: one.Due})
 			}
 		}
 	}
-	if now.Playing == nil && now.Timers == nil {
+	if now.Ringing == nil && now.Timers == nil && now.Reminders == nil && now.Playing == nil {
 		return nil
 	}
 	return &now

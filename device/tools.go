@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 	"conch/companions/skills/system"
 	"conch/companions/skills/timers"
 	"conch/coordinator"
-	"conch/coordinator/alert"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/announce"
@@ -188,29 +186,6 @@ func (d *Device) newDesk() {
 	o.Missed = d.missed
 	d.desk = announce.New(o)
 	d.actors = append(d.actors, actor{"announcements", d.desk.Run})
-}
-
-// ring is a skill's Ring.
-func (d *Device) ring(a skills.Alert) (stop func()) {
-	done, stop := d.coordinator.Ring(a.Text, a.Longest)
-	go func() {
-		how := <-done // each has one end, at the latest when the coordinator ends
-		defer func() {
-			if p := recover(); p != nil {
-				d.log.Error(logWorkerFailed, "worker", "an alert", "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
-			}
-		}()
-		if how == alert.Unanswered || how == alert.Unheeded {
-			d.missed.Ended("", a.Text, skills.OutcomeUnanswered)
-		}
-		if a.Ended != nil {
-			a.Ended([...]skills.Ended{
-				alert.Stopped: skills.Finished, alert.Unanswered: skills.Interrupted, alert.Taken: skills.Interrupted, alert.Failed: skills.Failed,
-				alert.Unheeded: skills.Interrupted,
-			}[how])
-		}
-	}()
-	return stop
 }
 
 // Call runs a tool and puts its effect into the coordinator's words.

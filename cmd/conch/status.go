@@ -71,6 +71,9 @@ func (d describe) status(s control.Status, width int) string {
 	add(d.in.Phrase("status.today"), d.today(s.Today))
 	add(d.in.Phrase("status.page"), strings.Join(s.Page, " "))
 	if s.Now != nil {
+		for _, r := range s.Now.Ringing {
+			add(d.in.Phrase("status.timer"), d.in.Phrase("status.timer_rings", "name", printable.Text(r.Text)))
+		}
 		for _, t := range s.Now.Timers {
 			add(d.in.Phrase("status.timer"), d.timer(t))
 		}
@@ -94,12 +97,9 @@ func (d describe) status(s control.Status, width int) string {
 	return b.String()
 }
 
-// timer is one that runs or rings.
+// timer is one that runs.
 func (d describe) timer(t control.TimerRow) string {
-	if left := t.Ends.Sub(d.now); left > 0 {
-		return d.in.Phrase("status.timer_left", "name", printable.Text(t.Name), "span", d.span(left))
-	}
-	return d.in.Phrase("status.timer_rings", "name", printable.Text(t.Name))
+	return d.in.Phrase("status.timer_left", "name", printable.Text(t.Name), "span", d.span(max(0, t.Ends.Sub(d.now))))
 }
 
 // volumeFrom is where the volume comes from.

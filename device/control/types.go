@@ -7,6 +7,7 @@
 //	POST /press, /release     -> 204
 //	POST /hush                -> Hushed: silence at once, here and in the room, and nobody is listened to; then who has confirmed
 //	POST /volume VolumeRequest -> VolumeAnswer
+//	POST /alert/stop, /alert/later AlertRequest -> 204: what rings ends, or rings again in five minutes
 //	POST /mute, /light        -> MuteRequest and the like: each beside what serves it
 //	GET /usage, POST /usage/reset -> UsageReport
 //	GET  /status              -> Status
@@ -61,7 +62,7 @@ type Status struct {
 	Servers    []mcp.State           `json:"mcp,omitempty"`     // of the Model Context Protocol
 	Companion  *Named                `json:"companion,omitempty"`
 	Page       []string              `json:"page,omitempty"`   // its addresses
-	Now        *Now                  `json:"now,omitempty"`    // nil: no timer runs, and nothing plays
+	Now        *Now                  `json:"now,omitempty"`    // nil: nothing rings, runs, plays or is to come
 	Missed     []MissedRow           `json:"missed,omitempty"` // the newest first
 
 	Pairing PairingLine `json:"pairing"`
@@ -77,8 +78,28 @@ type MissedRow struct {
 
 // Now is what goes on besides turns.
 type Now struct {
-	Timers  []TimerRow `json:"timers,omitempty"`
-	Playing *Playing   `json:"playing,omitempty"`
+	Ringing   []RingingRow  `json:"ringing,omitempty"`
+	Timers    []TimerRow    `json:"timers,omitempty"`
+	Reminders []ReminderRow `json:"reminders,omitempty"` // the next that are to come
+	Playing   *Playing      `json:"playing,omitempty"`
+}
+
+// RingingRow is an alert that no person has ended yet.
+type RingingRow struct {
+	ID    uint64 `json:"id"`
+	Text  string `json:"text"`
+	Later bool   `json:"later,omitempty"` // it can have five more minutes
+}
+
+// ReminderRow is a reminder that is to come.
+type ReminderRow struct {
+	Text string    `json:"text"`
+	Due  time.Time `json:"due"`
+}
+
+// AlertRequest says which alert is meant, by the id that it has in Now.
+type AlertRequest struct {
+	ID uint64 `json:"id"`
 }
 
 // TimerRow is a timer that runs.
