@@ -10,8 +10,8 @@ import (
 
 // What a page may ask of a device: what the control socket allows its group, but for keys, configuration, pairing and the log.
 var (
-	doable  = []string{"ask", "say", "press", "release", "hush", "volume", "mute", "room/control"} // POST
-	tellers = []string{"why", "status", "room"}                                                    // GET
+	doable  = []string{"ask", "say", "press", "release", "hush", "volume", "mute", "room/control", "alert/stop", "alert/later"} // POST
+	tellers = []string{"why", "status", "room"}                                                                                 // GET
 )
 
 // act hands a request of a page to the control socket's own handler.

@@ -216,6 +216,71 @@ func TestConditionsAndWhatRunsAreShown(t *testing.T) {
 	b.until(`document.querySelectorAll('.card').length === 0`)
 }
 
+// What rings stands above all else, with what ends it, and goes when the device says so; the room's line says it as well.
+func TestWhatRingsHasABanner(t *testing.T) {
+	h := build(t, houseOptions{})
+	for _, c := range []struct {
+		look
+		name, stop, later string
+	}{
+		{desk, "Ringing: the <b>pasta</b>", "Stop", "Five more minutes"},
+		{look{width: telephone.width, height: telephone.height, phone: true, languages: "de"}, "Es klingelt: the <b>pasta</b>", "Stopp", "Noch fünf Minuten"},
+	} {
+		b := h.visit(c.look)
+		status := h.picture("kitchen").Status
+		status.Now = &control.Now{Ringing: []control.RingingRow{{ID: 7, Text: "the <b>pasta</b>", Later: true}, {ID: 8, Text: "tea"}}}
+		h.happens("kitchen", control.EventStatus, status)
+		b.until(`document.querySelectorAll('#rings[aria-live=assertive] .ring').length === 2`)
+		got := js[[]string](b, `[document.querySelector('.ring b').textContent, ...[...document.querySelectorAll('.ring button')].map((x) => x.textContent)]`)
+		if want := []string{c.name, c.stop, c.later, c.stop}; !slices.Equal(got, want) {
+			t.Errorf("the banner is %q; want %q", got, want)
+		}
+		if got := js[string](b, `document.getElementById('now').textContent`); !strings.HasPrefix(got, c.name) {
+			t.Errorf("what happens is told as %q", got)
+		}
+		small := js[int](b, `[...document.querySelectorAll('.ring button')].map((x) => x.getBoundingClientRect())
+			.filter((r) => r.height < 44 || r.right > innerWidth).length`)
+		if small > 0 {
+			t.Errorf("%d buttons are not for a thumb", small)
+		}
+		b.click(".ring .later")
+		h.wasAsked(`kitchen alert/later {"id":7}`)
+		b.click(".ring:last-child .stop")
+		h.wasAsked(`kitchen alert/stop {"id":8}`)
+		status.Now = nil
+		h.happens("kitchen", control.EventStatus, status)
+		b.until(`document.querySelectorAll('.ring').length === 0`)
+		h.mu.Lock()
+		h.asked = nil
+		h.mu.Unlock()
+	}
+}
+
+// A reminder that is to come is a card with its time, and the day where that is another.
+func TestWhatIsToComeIsShown(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(desk)
+	status := h.picture("kitchen").Status
+	now := time.Now()
+	status.Now = &control.Now{Reminders: []control.ReminderRow{
+		{Text: "take <b>your</b> pills", Due: now}, {Text: "the bin", Due: now.AddDate(0, 0, 2)}, {Text: "the dentist", Due: now.AddDate(0, 2, 0)},
+	}}
+	h.happens("kitchen", control.EventStatus, status)
+	b.until(`document.querySelectorAll('#cards .card.due').length === 3`)
+	if got := js[string](b, `document.querySelector('.card.due b').textContent`); got != "take <b>your</b> pills" {
+		t.Errorf("it is shown as %q", got)
+	}
+	got := js[[]string](b, `[...document.querySelectorAll('.card.due .left')].map((x) => x.textContent)`)
+	want := js[[]string](b, `%s.map((t, i) => new Intl.DateTimeFormat('en', i === 2 ? { dateStyle: 'short', timeStyle: 'short' } :
+		{ weekday: i ? 'short' : undefined, hour: 'numeric', minute: '2-digit' }).format(new Date(t)))`, []time.Time{now, now.AddDate(0, 0, 2), now.AddDate(0, 2, 0)})
+	if !slices.Equal(got, want) {
+		t.Errorf("when they are due is told as %q; want %q", got, want)
+	}
+	status.Now = nil
+	h.happens("kitchen", control.EventStatus, status)
+	b.until(`document.querySelectorAll('.card').length === 0`)
+}
+
 // At a glance: on a telephone there is nothing to scroll for, and a thumb hits what it is for.
 func TestATelephoneShowsAllOfIt(t *testing.T) {
 	h := build(t, houseOptions{})

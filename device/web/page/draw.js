@@ -45,16 +45,20 @@ const initial = (called) => (Array.from(called)[0] ?? '?').toUpperCase();
 const whole = (ms) => (ms < 10 ? ms.toFixed(1) : String(Math.round(ms)));
 
 export class Drawing {
-  constructor(room, { turn, here, clock, look }) {
+  constructor(room, { turn, end, here, clock, look }) {
     this.room = room;
     this.turn = turn;     // (companion, involvement): somebody wants it so
+    this.end = end;       // (device, id, how): what rings is to 'stop' or to ring 'later'
     this.here = here;     // () => name of the device that this page is for
     this.look = look;
     this.time = new Intl.DateTimeFormat(clock, { hour: 'numeric', minute: '2-digit' });
+    this.day = new Intl.DateTimeFormat(clock, { weekday: 'short', hour: 'numeric', minute: '2-digit' });
+    this.date = new Intl.DateTimeFormat(clock, { dateStyle: 'short', timeStyle: 'short' });
     this.places = new Map();
     this.discs = new Map();
     this.bubbles = new Map();  // of the bubble object
     this.banners = new Map();
+    this.rings = new Map();
     this.cards = new Map();
     this.below = true;         // the newest bubble is in sight
     $('scroll').addEventListener('scroll', () => {
@@ -67,6 +71,7 @@ export class Drawing {
     this.still = now - this.room.pressed < STILL;
     document.body.classList.toggle('still', this.still);
     this.head(link);
+    this.ringing(link);
     this.alerts();
     this.company(now);
     this.running();
@@ -92,7 +97,38 @@ export class Drawing {
     else if (floor) text = say('speaking', { name: r.nameOf(floor) });
     else if (r.chosen) text = say('chosen', { name: r.nameOf(r.chosen) });
     else if (r.in('COMMITTING')) text = say('deciding');
+    else if (r.ringing().length) text = say('rings', { name: r.ringing().map((a) => plain(a.text, 80)).join(', ') });
     put($('now'), text);
+  }
+
+  // ringing are alerts, each with what ends it.
+  ringing(link) {
+    const list = this.room.ringing().slice(0, 4);
+    for (const [key, el] of this.rings) {
+      if (!list.some((a) => a.key === key)) {
+        el.remove();
+        this.rings.delete(key);
+      }
+    }
+    for (const a of list) {
+      let el = this.rings.get(a.key);
+      if (!el) {
+        el = make('div', 'banner ring', make('b', '', say('rings', { name: plain(a.text, 120) })), make('small', '', this.room.devices.size > 1 ? name(a.device) : ''));
+        el.children[0].dir = 'auto';
+        for (const how of a.later ? ['stop', 'later'] : ['stop']) {
+          const button = make('button', how, say(how));
+          button.addEventListener('click', async () => {
+            button.setAttribute('aria-busy', 'true');
+            await this.end(a.device, a.id, how);
+            button.removeAttribute('aria-busy');
+          });
+          el.append(button);
+        }
+        this.rings.set(a.key, el);
+        $('rings').append(el);
+      }
+      for (const button of el.querySelectorAll('button')) button.disabled = this.look || link !== 'live';
+    }
   }
 
   // alerts are conditions, each with what to do about it.
@@ -198,7 +234,15 @@ export class Drawing {
     if (document.activeElement !== select) select.value = c.involvement;
   }
 
-  // running are timers, what is played and what nobody heard to its end, as cards.
+  // due says a time to come as people do, by the clock of the device.
+  due(text, now) {
+    const at = Date.parse(text) - this.room.skew;
+    const days = (t) => Math.floor((t - new Date(t).getTimezoneOffset() * 60000) / 86400000);
+    const ahead = days(at) - days(now - this.room.skew);
+    return (ahead === 0 ? this.time : ahead > 0 && ahead < 7 ? this.day : this.date).format(at);
+  }
+
+  // running are timers, what is played, what nobody heard to its end and reminders that are to come, as cards.
   running() {
     const rows = [];
     const now = Date.now() + this.room.skew;
@@ -210,6 +254,7 @@ export class Drawing {
       }
       const p = d.status.now?.playing;
       for (const m of (d.status.missed ?? []).slice(0, 3)) rows.push({ key: `m ${d.name} ${m.at} ${m.text}`, title: m.text, when: m.at, left: 0, length: 0, part: 0, device: d.name });
+      for (const t of (d.status.now?.reminders ?? []).slice(0, 3)) rows.push({ key: `r ${d.name} ${t.due} ${t.text}`, title: t.text, due: t.due, left: 0, length: 0, part: 0, device: d.name });
       if (p) rows.push({ key: `p ${d.name} ${p.title}`, title: p.title, left: Math.max(0, p.length_s - p.position_s), length: p.length_s, part: p.length_s > 0 ? p.position_s / p.length_s : 0, device: d.name, plays: true });
     }
     for (const [key, el] of this.cards) {
@@ -221,7 +266,7 @@ export class Drawing {
     for (const r of rows.slice(0, 8)) {
       let el = this.cards.get(r.key);
       if (!el) {
-        el = make('li', r.plays ? 'card plays' : 'card', make('span', 'glyph'), make('b'), make('span', 'left'), make('progress'));
+        el = make('li', `card${r.plays ? ' plays' : r.due ? ' due' : ''}`, make('span', 'glyph'), make('b'), make('span', 'left'), make('progress'));
         el.children[0].ariaHidden = 'true';
         el.children[1].dir = 'auto';
         put(el.children[1], plain(r.title, 80));
@@ -231,11 +276,11 @@ export class Drawing {
         this.cards.set(r.key, el);
         $('cards').append(el);
       }
-      put(el.children[2], r.when ? say('missed', { time: new Date(r.when).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) }) : r.length > 0 ? clockText(r.left) : '');
+      put(el.children[2], r.due ? this.due(r.due, now) : r.when ? say('missed', { time: new Date(r.when).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) }) : r.length > 0 ? clockText(r.left) : '');
       el.children[3].hidden = !(r.length > 0);
       el.children[3].value = Math.min(1, Math.max(0, r.part));
     }
-    this.ticks = rows.some((r) => !r.when);
+    this.ticks = rows.some((r) => !r.when && !r.due);
   }
 
   said() {

@@ -178,6 +178,15 @@ export class Room {
     return c.turns && !this.chosen && !this.floor() && !!this.in('COMMITTING');
   }
 
+  // ringing are the alerts of all devices that no person has ended.
+  ringing() {
+    const all = [];
+    for (const d of this.devices.values()) {
+      if (d.alive) for (const a of d.status.now?.ringing ?? []) all.push({ ...a, device: d.name, key: `${d.name} ${a.id} ${a.text}` });
+    }
+    return all;
+  }
+
   // in says whether a device is in that state.
   in(state) {
     return [...this.devices.values()].find((d) => d.alive && d.doing.state === state);

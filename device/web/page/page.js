@@ -31,7 +31,8 @@ document.body.classList.toggle('look', look);
 
 const room = new Room();
 let link = 'connecting';       // live, gone
-const drawing = new Drawing(room, { look, clock: lang, here, turn: (companion, involvement) => post('room/control', { companion, involvement }) });
+const drawing = new Drawing(room, { look, clock: lang, here, turn: (companion, involvement) => post('room/control', { companion, involvement }),
+  end: (device, id, how) => post(`alert/${how}`, { id }, { device }) });
 let asked = false;             // a frame has been asked for
 let timer = 0;
 
