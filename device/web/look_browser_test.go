@@ -314,6 +314,31 @@ func TestATelephoneShowsAllOfIt(t *testing.T) {
 	}
 }
 
+// Held sideways a telephone shows the button, whatever stands above it, and however far what was said is scrolled.
+func TestATelephoneHeldSidewaysShowsTheButton(t *testing.T) {
+	h := build(t, houseOptions{})
+	h.conversation()
+	h.is("kitchen", func(p *control.Picture) {
+		p.Status.Conditions = []condition.Condition{{Code: "no_key", Text: "There is no key.", Do: "Run conch setup."}, {Code: "b", Text: strings.Repeat("long ", 50)}}
+		p.Status.Now = &control.Now{Ringing: []control.RingingRow{{ID: 1, Text: "the pasta", Later: true}, {ID: 2, Text: "tea", Later: true}}}
+	})
+	for _, l := range []look{{width: 844, height: 390}, {width: 667, height: 375}, {width: 932, height: 430}, {width: 568, height: 320}} {
+		l.phone, l.languages = true, "de"
+		b := h.visit(l)
+		b.until(`document.querySelectorAll('.bubble').length >= 5 && document.querySelectorAll('.banner').length >= 4`)
+		for _, top := range []int{0, 10000} {
+			got := js[string](b, `(scrollTo(0, %s), (() => {
+				const r = document.getElementById('talk').getBoundingClientRect(), at = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+				const seen = r.top >= 0 && r.bottom <= innerHeight && r.right <= innerWidth && r.width >= 100 && r.height >= 44;
+				return seen && at?.closest('#talk') && document.scrollingElement.scrollWidth <= innerWidth ? '' : JSON.stringify(r) + document.scrollingElement.scrollWidth;
+			})())`, top)
+			if got != "" {
+				t.Errorf("%d x %d, scrolled to %d: the button is not in sight: %s", l.width, l.height, top, got)
+			}
+		}
+	}
+}
+
 // Names and words of others are text, whatever is in them.
 func TestNothingOfOthersIsMarkup(t *testing.T) {
 	h := build(t, houseOptions{})
