@@ -227,6 +227,15 @@ func TestWithoutAMicrophoneTheRestWorks(t *testing.T) {
 		b.until(`document.getElementById('note').textContent.includes(%s)`, c.note)
 		if c.hears {
 			b.until(`tap.loud(100) > 0.1`)
+			b.until(`document.getElementById('talk-text').textContent === 'Type instead'`)
+			b.click("#talk")
+			b.until(`document.activeElement.id === 'text'`)
+			js[bool](b, `(document.activeElement.blur(), true)`)
+			b.tap(" ", "Space", 32, " ")
+			b.until(`document.activeElement.id === 'text' && !document.body.matches('.held')`)
+			if n := h.taken("kitchen").presses.Load(); n != 0 {
+				t.Errorf("%s: %d presses without a microphone", c.name, n)
+			}
 		}
 		js[bool](b, `(document.getElementById('text').value = %s, document.querySelector('#line button').click(), true)`, c.name)
 		h.wasAsked(`kitchen ask {"text":"` + c.name + `"}`)

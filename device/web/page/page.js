@@ -175,11 +175,13 @@ const sound = new Sound(() => token, {
 
 const joined = () => sound.state === 'on';
 const mayJoin = () => !look && talk === 'yes' && (sound.state === 'off' || sound.state === 'refused');
+const types = () => joined() && (sound.microphone === 'refused' || sound.microphone === 'missing'); // there is nothing to talk by
 let held = '';                 // by what: pointer, key, click; '' is up
 
 function down(by, when) {
   if (held || look || link !== 'live') return;
   if (mayJoin()) return;
+  if (types()) return $('text').focus();
   held = by;
   room.hush(performance.now());
   if (joined()) sound.press(when);
@@ -203,7 +205,7 @@ async function join() {
 
 const button = $('talk');
 button.addEventListener('pointerdown', (e) => {
-  if (e.button !== 0 || mayJoin()) return;
+  if (e.button !== 0 || mayJoin() || types()) return;
   down('pointer', e.timeStamp);
   button.setPointerCapture(e.pointerId);
 });
@@ -211,6 +213,7 @@ for (const end of ['pointerup', 'pointercancel', 'lostpointercapture']) button.a
 button.addEventListener('contextmenu', (e) => e.preventDefault()); // a finger that rests
 button.addEventListener('click', (e) => {
   if (mayJoin()) join();
+  else if (types()) $('text').focus();
   else if (e.detail === 0 && e.pointerType !== 'touch' && e.pointerType !== 'mouse') (held === 'click' ? up() : down('click', e.timeStamp)); // a screen reader's
 });
 
@@ -329,8 +332,8 @@ function hands() {
   button.setAttribute('aria-pressed', String(held !== ''));
   const joins = mayJoin();
   button.classList.toggle('joins', joins);
-  put($('talk-text'), say(look ? 'onlyLook' : sound.state === 'joining' ? 'joining' : joins ? 'join' : held ? 'letGo' : 'hold'));
-  put($('talk-key'), look || joins || !live ? '' : say('holdKey'));
+  put($('talk-text'), say(look ? 'onlyLook' : sound.state === 'joining' ? 'joining' : joins ? 'join' : types() ? 'typeInstead' : held ? 'letGo' : 'hold'));
+  put($('talk-key'), look || joins || types() || !live ? '' : say('holdKey'));
   button.removeAttribute('aria-busy');
   if (sound.state === 'joining') button.setAttribute('aria-busy', 'true');
   $('share').hidden = look || !live;
