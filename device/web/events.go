@@ -15,7 +15,7 @@ import (
 // falls behind is told so ("behind"), and gets new pictures.
 
 const (
-	aliveEvery  = 15 * time.Second // a comment, so that nobody on the way takes it for dead
+	aliveEvery  = 5 * time.Second  // "alive", so that no proxy takes the stream for dead, and a page knows when it is (page.js: SILENCE)
 	eventWrite  = 10 * time.Second // for one event; who takes longer has gone
 	behindAfter = time.Second      // until there are new pictures
 )
@@ -80,7 +80,7 @@ func (s *Server) follow(ctx context.Context, out stream) error {
 				return err
 			}
 		case <-alive.C:
-			if err := out.write(":\n\n"); err != nil {
+			if err := out.write("event: alive\ndata: {}\n\n"); err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -3,7 +3,10 @@ package web_test
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -321,4 +324,156 @@ func TestAServerThatRestarts(t *testing.T) {
 	b.forgive("WebSocket")
 	b.forgive("ERR_")
 	b.forgive("403") // of the token before
+}
+
+// waits notes how often the page asks for events, and for how long it ever waits.
+const waits = `(() => {
+	globalThis.opened = 0;
+	globalThis.longest = 0;
+	const Events = EventSource, later = setTimeout;
+	globalThis.EventSource = class extends Events { constructor(...all) { super(...all); opened++; } };
+	globalThis.setTimeout = (f, ms, ...rest) => { if (document.body?.matches('.away')) longest = Math.max(longest, ms ?? 0); return later(f, ms, ...rest); };
+})()`
+
+// A device that was away is asked again at the same pace, however long it was. What it was about to say is over, what rang is not
+// shown any more, and what was wrong before is forgotten.
+func TestWhatWasBegunIsOverAfterARestart(t *testing.T) {
+	h := build(t, houseOptions{})
+	l := desk
+	l.before = tapped + ";" + waits
+	b := h.visit(l)
+	b.click("#talk")
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	h.taken("kitchen")
+	h.question("kitchen", "m1", "tell me a story", "ada")
+	h.does("kitchen", control.Doing{State: "IN_RESPONSE", Floor: "ada", Who: "Ada", Turn: "t1", Heard: "Once upon", Rest: " a time."})
+	h.question("hall", "m2", "and what about you", "ben")
+	h.is("kitchen", func(p *control.Picture) {
+		p.Doing = control.Doing{State: "IN_RESPONSE", Floor: "ada", Who: "Ada", Turn: "t1", Heard: "Once upon", Rest: " a time."}
+		p.Status.Now = &control.Now{Ringing: []control.RingingRow{{ID: 7, Text: "the pasta"}}}
+	})
+	b.until(`document.querySelectorAll('.bubble.answer.growing, .bubble.answer.open').length === 2 && document.querySelector('.ring')`)
+	where := h.url
+	h.end()
+	b.until(`document.body.matches('.away')`)
+	js[bool](b, `(document.querySelector('#hush').disabled = false, document.querySelector('#hush').click(), true)`)
+	b.until(`document.getElementById('note').textContent !== ''`)
+	b.until(`opened > 9`)
+	if most := js[float64](b, `longest`); most > 3000 {
+		t.Errorf("it waits for %.0f ms", most)
+	}
+	h.mu.Lock()
+	p := h.pictures["kitchen"]
+	p.Doing, p.Status.Now = control.Doing{State: "IDLE"}, nil
+	h.pictures["kitchen"] = p
+	h.mu.Unlock()
+	for _, p := range places {
+		h.feeds[p.device] = control.NewFeed(p.device)
+	}
+	h.open(houseOptions{listen: where[len("http://") : len(where)-1]})
+	b.until(`!document.body.matches('.away') && document.getElementById('note').textContent === ''`)
+	b.until(`document.querySelectorAll('.bubble.answer').length === 2 && !document.querySelector('.bubble.answer:is(.growing, .open), .ring')`)
+	if got := js[string](b, bubble("Ada")+`.querySelector('del').textContent`); got != " a time." {
+		t.Errorf("what was not heard is told as %q", got)
+	}
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	h.taken("kitchen")
+	b.forgive("ERR_")
+	b.forgive("WebSocket")
+	b.forgive("403")
+}
+
+// reboots is a way to a house, at the same port of another address of this machine, on which a device can be cut from its power.
+type reboots struct {
+	to  string
+	mu  sync.Mutex
+	all map[net.Conn]net.Conn // of clients, to the house; nil: of the life before
+}
+
+// wire opens a way to a house.
+func (h *house) wire() (r *reboots, url string) {
+	h.t.Helper()
+	r = &reboots{to: h.url[len("http://") : len(h.url)-1], all: map[net.Conn]net.Conn{}}
+	_, port, _ := net.SplitHostPort(r.to)
+	l, err := net.Listen("tcp", "127.0.0.2:"+port)
+	if err != nil {
+		h.t.Skipf("there is no second address of this machine: %v", err)
+	}
+	h.t.Cleanup(func() { l.Close(); r.cut() })
+	go func() { // until l is closed
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go r.serve(c)
+		}
+	}()
+	return r, "http://127.0.0.2:" + port + "/"
+}
+
+// serve carries a connection. What comes from a client for the life before is answered by a reset, as a host does that has begun anew.
+func (r *reboots) serve(c net.Conn) {
+	to, err := net.Dial("tcp", r.to)
+	if err != nil {
+		c.Close()
+		return
+	}
+	r.mu.Lock()
+	r.all[c] = to
+	r.mu.Unlock()
+	alive := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.all[c] != nil
+	}
+	go func() { // until the house ends it
+		_, _ = io.Copy(c, to)
+		if alive() {
+			c.Close()
+		}
+	}()
+	_, _ = io.Copy(to, c)
+	_ = c.(*net.TCPConn).SetLinger(0)
+	c.Close()
+	to.Close()
+}
+
+// cut takes the power away: no client is told.
+func (r *reboots) cut() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c, to := range r.all {
+		r.all[c] = nil
+		if to != nil {
+			to.Close()
+		}
+	}
+}
+
+// A device that loses its power says no goodbye. The page notices that it is silent, and has another one's word soon after.
+func TestADeviceThatGoesWithoutAWord(t *testing.T) {
+	h := build(t, houseOptions{})
+	way, url := h.wire()
+	l := desk
+	l.before = tapped
+	b := open(t, url, l)
+	b.until(`document.querySelectorAll('.disc:not(.gone)').length === 3`)
+	b.click("#talk")
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	where := h.url
+	way.cut()
+	h.end()
+	h.mu.Lock()
+	p := h.pictures["kitchen"]
+	p.Status.Volume = 33
+	h.pictures["kitchen"] = p
+	h.mu.Unlock()
+	h.open(houseOptions{listen: where[len("http://") : len(where)-1]})
+	b.until(`document.getElementById('volume-text').textContent === '33 %'`)
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	h.taken("kitchen")
+	b.forgive("ERR_")
+	b.forgive("WebSocket")
+	b.forgive("403")
 }

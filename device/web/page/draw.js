@@ -192,6 +192,12 @@ export class Drawing {
       a.title = page && say('itsPage', { place });
       for (const c of mine) this.disc(el.children[2], c, { now, floor, dead });
     }
+    for (const [place, el] of this.places) {
+      if (!r.places.includes(place)) {
+        el.remove();
+        this.places.delete(place);
+      }
+    }
     for (const [id, el] of this.discs) {
       if (!r.companions.has(id)) {
         el.remove();

@@ -29,12 +29,14 @@ export class Room {
     this.voted = -Infinity;      // when a round was decided last, likewise
     this.voters = [];            // in it
     this.chosen = null;          // id of the companion that has the word and is not heard yet
+    this.anew = false;           // the pictures that come are of a device that was away
     this.skew = 0;               // the device's clock before the page's, milliseconds
   }
 
   // take takes an event in: one that happens now, or one that a picture tells of. now is the page's clock in milliseconds.
   take(event, now, live = true) {
     const at = Date.parse(event.at) || Date.now();
+    if (event.kind === 'picture' && this.anew) this.clear();
     if (live) this.skew = at - Date.now();
     const d = this.device(event.device);
     if (!d) return;
@@ -47,6 +49,21 @@ export class Room {
       case 'entry': return this.entry(event.data ?? {}, at, live ? now : -Infinity);
       case 'turn': return this.turn(d, event.data ?? {}, at);
     }
+  }
+
+  // again: the device has been away, and the next pictures tell who is here. What was said stays.
+  again() {
+    this.anew = true;
+  }
+
+  clear() {
+    this.anew = false;
+    this.devices.clear();
+    this.companions.clear();
+    this.pages.clear();
+    this.places = [];
+    this.chosen = null;
+    this.voted = -Infinity;
   }
 
   device(called) {
@@ -70,6 +87,15 @@ export class Room {
     this.room(d, d.room);
     for (const e of p.recent ?? []) this.take(e, now, false);
     this.doing(d, p.doing ?? {}, Date.now() + this.skew);
+    if (d.doing.state === 'IDLE') this.over(name(d.name));
+  }
+
+  // over ends what a device had begun to answer before it began anew, or before the page fell behind.
+  over(place) {
+    for (const b of this.bubbles) {
+      if (b.kind !== 'answer' || b.device !== place || !['open', 'growing'].includes(b.state)) continue;
+      this.change(b, { state: b.heard || b.rest ? 'cut' : 'failed' });
+    }
   }
 
   status(d, s) {

@@ -54,19 +54,39 @@ function frame() {
 
 // here is the device that this page is for: whose seat it has, else the one that is chosen.
 function here() {
-  return sound.seat || chosen || [...room.devices.values()].find((d) => d.alive)?.name || '';
+  return [sound.seat, chosen].find((d) => room.devices.has(d)) || [...room.devices.values()].find((d) => d.alive)?.name || '';
 }
 let chosen = '';
 
 // Events.
 
 const kinds = ['picture', 'status', 'room', 'doing', 'press', 'entry', 'turn'];
-let wait = 1000;
+const AGAIN = 700;       // milliseconds until a device that does not answer is asked again
+const PATIENCE = 3000;   // that its answer may take
+const SILENCE = 12000;   // after which it has gone: it says every five seconds that it is alive
+let gone = 0;            // when it went
 
 function watch() {
   const events = new EventSource('/events');
+  let over = 0;
+  const within = (ms) => {
+    clearTimeout(over);
+    over = setTimeout(lost, ms);
+  };
+  const lost = () => {
+    clearTimeout(over);
+    events.close();
+    if (link !== 'gone') gone = performance.now();
+    link = 'gone';
+    held = '';
+    sound.release();
+    dirty();
+    setTimeout(watch, AGAIN);
+  };
+  within(PATIENCE);
   for (const kind of kinds) {
     events.addEventListener(kind, ({ data }) => {
+      within(SILENCE);
       let e;
       try {
         e = JSON.parse(data);
@@ -79,32 +99,29 @@ function watch() {
       dirty();
     });
   }
+  events.addEventListener('alive', () => within(SILENCE));
   events.addEventListener('behind', dirty); // new pictures follow, and tell all there is
   events.onopen = async () => {
+    within(SILENCE);
     const back = link === 'gone';
     link = 'live';
-    wait = 1000;
+    if (back) {
+      room.again();
+      trouble = '';
+    }
     dirty();
     if (!back) return;
+    if (sound.state === 'on' && sound.since < gone) sound.lost(); // its socket is of the life before
     if (sound.state === 'lost') await sound.again();
     else await renew();
   };
-  events.onerror = () => {
-    link = 'gone';
-    held = '';
-    sound.release();
-    dirty();
-    if (events.readyState !== EventSource.CLOSED) return; // it tries again by itself
-    events.close();
-    setTimeout(watch, wait);
-    wait = Math.min(2 * wait, 10000);
-  };
+  events.onerror = lost;
 }
 
 // renew reads the token of a device that has begun anew.
 async function renew() {
   try {
-    const page = await (await fetch('/', { cache: 'no-store' })).text();
+    const page = await (await fetch('/', { cache: 'no-store', signal: AbortSignal.timeout(PATIENCE) })).text();
     token = page.match(/name="conch-token" content="([^"]*)"/)?.[1] ?? token;
   } catch {
     // it is gone again; onopen comes back here

@@ -7,7 +7,9 @@
 const RATE = 48000;
 const PAN = 0.75;             // how far to the left and right devices stand
 const BEHIND = 64 * 1024;     // bytes that may wait in the socket before the microphone is dropped instead
-const AGAIN = [500, 1000, 2000, 5000]; // milliseconds until the socket is tried again
+const AGAIN = 500;            // milliseconds until the socket is tried again
+const PATIENCE = 3000;        // that an answer may take
+const REFUSALS = 40;          // in a row: a device may not have noticed yet that this page's old socket has gone
 
 export class Sound {
   // on: {changed(), measured(ms, outputMs), loud(peak), renew()}. token: () => the page's; renew has it read anew.
@@ -23,13 +25,15 @@ export class Sound {
     this.muted = false;
     this.measure = 0;
     this.waiting = null;      // for the players to be silent
-    this.tries = 0;
+    this.since = 0;           // when that seat was taken
+    this.refusals = 0;        // since then
   }
 
   // join needs a gesture of the person. device: whose seat is wanted, or ''.
   async join(device) {
     if (this.state === 'joining' || this.state === 'on') return;
     this.device = device;
+    this.refusals = REFUSALS; // a person who asks is told at once
     if (!globalThis.isSecureContext) return this.is('refused', 'insecure');
     if (!globalThis.AudioContext || !globalThis.AudioWorkletNode) return this.is('refused', 'noWorklet');
     this.is('joining');
@@ -108,22 +112,25 @@ export class Sound {
     const socket = new WebSocket(`${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/talk`);
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
+    this.timer = setTimeout(() => this.socket === socket && this.lost(), PATIENCE);
     socket.onopen = () => this.send({ token: this.token(), device: this.seat || this.device });
     socket.onmessage = ({ data }) => (typeof data === 'string' ? this.told(JSON.parse(data)) : this.sound(data));
     socket.onclose = () => {
-      if (this.socket !== socket) return;
-      this.socket = null;
-      this.lost();
+      if (this.socket === socket) this.lost();
     };
   }
 
+  // lost lets go of the socket, which may not know yet that its other end has gone, and tries another one.
   lost() {
-    this.release();
+    const socket = this.socket;
+    this.socket = null;
+    socket?.close();
+    this.down = false;
     this.drop();
     if (this.state === 'refused' || this.state === 'off') return;
     this.is('lost', 'soundLost');
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.again(), AGAIN[Math.min(this.tries++, AGAIN.length - 1)]);
+    this.timer = setTimeout(() => this.again(), AGAIN);
   }
 
   // again tries: the device may be back, and have begun anew.
@@ -142,13 +149,18 @@ export class Sound {
   }
 
   told(m) {
-    if (m.refused) {
+    if (m.refused && this.refusals++ < REFUSALS) {
+      this.lost();
+    } else if (m.refused) {
+      clearTimeout(this.timer);
       this.refusedBy = m.refused;
       this.is('refused', '');
       this.deaf();
     } else if (m.seat !== undefined) {
+      clearTimeout(this.timer);
       this.seat = m.seat;
-      this.tries = 0;
+      this.since = performance.now();
+      this.refusals = 0;
       this.place(m.devices ?? []);
       this.is('on');
     } else if (m.drop) {
