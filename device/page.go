@@ -33,6 +33,9 @@ func (d *Device) wirePage() {
 		Web: d.cfg.Web, Device: d.cfg.Device.Name, Language: d.cfg.Device.Language, Names: hostNames(), Log: d.log,
 		Self: os.Getuid(), Group: web.SocketGroup(d.cfg.State.Runtime),
 	}
+	if d.cfg.TalkWithoutCard() {
+		o.Talks = d.sound.Absent
+	}
 	if dir := d.memory.Dir(); dir != "" {
 		o.AuthorityDir = filepath.Join(dir, web.AuthorityDir)
 		o.Load = func() (kept []byte, _ error) {

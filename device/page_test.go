@@ -1,9 +1,11 @@
 package device
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,10 +15,12 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/audio/twin"
 	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/wait"
 	"conch/device/web"
 )
 
@@ -148,6 +152,56 @@ func (s *seam) page(scheme, path string) string {
 		by = "by " + resp.TLS.PeerCertificates[0].Issuer.CommonName
 	}
 	return fmt.Sprint(string(text), by, err)
+}
+
+// Where there is no sound card a page on this machine alone talks, unless the household has said otherwise.
+func TestThePageTalksWhereThereIsNoCard(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, set  string
+		card, want bool
+	}{
+		{"no card", "[web]\nlisten = \"127.0.0.1:0\"\n", false, true},
+		{"no card, localhost", "[web]\nlisten = \"localhost:0\"\n", false, true},
+		{"a card", "[web]\nlisten = \"127.0.0.1:0\"\n", true, false},
+		{"a card, and it is wished", "[web]\nlisten = \"127.0.0.1:0\"\ntalk = true\n", true, true},
+		{"no card, and it is not wished", "[web]\nlisten = \"127.0.0.1:0\"\ntalk = false\n", false, false},
+		{"no card, in the network", "[web]\nlisten = \"0.0.0.0:0\"\n", false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := config.Load(config.LoadOptions{File: fileOf(t, c.set), Environ: []string{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cfg.Device.Name, cfg.State.Dir, cfg.State.Runtime, cfg.Room.Discovery = "kitchen", t.TempDir(), t.TempDir(), "off"
+			s := &seam{T: t, cfg: cfg}
+			var card audio.Card = twin.NewCard(twin.NewClock())
+			if !c.card {
+				if card, err = audio.NewCard(audio.BackendNull, slog.New(slog.DiscardHandler)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d := s.new(Options{Page: true, Card: card})
+			_, stop := s.run(append(runs(d.actors), d.sound.RunPlayback, d.sound.RunCapture)...)
+			defer stop()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			if wait.Until(ctx, func() bool { return d.sound.Known() && len(d.page.Pages()) > 0 }) != nil {
+				t.Fatal("no card, or no page")
+			}
+			at, _ := url.Parse(d.page.Pages()[0])
+			resp, err := http.Get("http://127.0.0.1:" + at.Port() + "/")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			text, err := io.ReadAll(resp.Body)
+			if got := strings.Contains(string(text), `name="conch-talk" content="yes"`); err != nil || got != c.want {
+				t.Errorf("the page may talk: %v, %v; want %v", got, err, c.want)
+			}
+		})
+	}
 }
 
 // The room is told of a page that the house can open, and of no other.

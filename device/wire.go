@@ -36,7 +36,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 	}
 	memory, muted := state.Remember(&d.cfg, d.conds)
 	d.memory = memory
-	if o.Page && d.cfg.Web.Talk {
+	if o.Page && (d.cfg.Web.Talk || d.cfg.TalkWithoutCard()) {
 		d.pages = newPages(d)
 	}
 	d.usage = usage.New(d.cfg.Voice, memory, d.conds)

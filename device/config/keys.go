@@ -238,7 +238,8 @@ func systemKeys(c *Config) []key {
 
 		maybeAddress("web.listen", &c.Web.Listen, "where the page is, HOST:PORT; whoever may use conch on this machine may open it on 127.0.0.1, anybody else "+
 			"needs a link (conch web link); the default gives way where its port is taken; empty: there is no page"),
-		boolean("web.talk", &c.Web.Talk, "a page may be a microphone, a loudspeaker and a button of this device"),
+		boolean("web.talk", &c.Web.Talk, "a page may be a microphone, a loudspeaker and a button of this device; where it is not set, a page on "+
+			"127.0.0.1 may as long as there is no sound card"),
 		text("web.cert", &c.Web.Cert, "certificate of the page, PEM, with those that it comes from; over a network, a page without one is only looked at"),
 		text("web.key", &c.Web.Key, "key of that certificate, mode 0600"),
 		boolean("web.authority", &c.Web.Authority, "without a certificate of your own: this device makes one, from an authority that may speak for this "+

@@ -1,5 +1,7 @@
 package config
 
+import "net"
+
 // DefaultWebListen is where the page is, unless somebody says otherwise: next to the ports of pairing and of calls.
 const DefaultWebListen = "127.0.0.1:7485"
 
@@ -10,6 +12,12 @@ type Web struct {
 	Cert      string // file; with Key, encrypts the page where it is reached over a network
 	Key       string
 	Authority bool // or a certificate authority of this device's own does
+}
+
+// TalkWithoutCard says that pages talk where the device has no sound card: web.talk is not set, and the page is on this machine alone.
+func (c *Config) TalkWithoutCard() bool {
+	host, _, err := net.SplitHostPort(c.Web.Listen)
+	return err == nil && loopback(host) && c.Unset("web.talk")
 }
 
 // HomeAssistant is how Home Assistant, or whoever speaks its convention, sees the device over MQTT.

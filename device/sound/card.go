@@ -171,6 +171,13 @@ func (c *Card) CallPlayback(f func()) bool { return c.playback.call(c.card, f) }
 // CallCapture: see CallPlayback.
 func (c *Card) CallCapture(f func()) bool { return c.capture.call(c.card, f) }
 
+// Absent says that there is no sound card: a null device is open in place of the loudspeaker, and no microphone but such a one.
+func (c *Card) Absent() bool {
+	out, sounds := c.playback.open()
+	in, hears := c.capture.open()
+	return sounds && out.Backend == audio.BackendNull && (!hears || in.Backend == audio.BackendNull)
+}
+
 // Known says that both halves are open, or why they are not is known.
 func (c *Card) Known() bool { return c.playback.state.Load() != nil && c.capture.state.Load() != nil }
 

@@ -25,8 +25,9 @@ import (
 // DoorOptions is what a door needs of the device.
 type DoorOptions struct {
 	Web          config.Web
-	Setting      string // what says where it listens, for advice; empty: web.listen
-	Device       string // its name, for people
+	Talks        func() bool // pages may talk though web.talk does not say so; nil: they may not
+	Setting      string      // what says where it listens, for advice; empty: web.listen
+	Device       string      // its name, for people
 	Language     language.Language
 	Names        []string               // of this host, as a browser may call it: kitchen, kitchen.local; its addresses and localhost always do
 	Load         func() ([]byte, error) // the sessions, as Save got them last; nothing: there are none. Nil: they are in memory alone
@@ -234,7 +235,7 @@ func (d *Door) visit(w http.ResponseWriter, r *http.Request, a arrival) (visitor
 	}
 	v := d.visitor(Visit{Session: s.ID, Rights: Look, Token: d.token(s.Hash)}, a)
 	if s.Rights == All {
-		v.Talk = v.talk(d.o.Web.Talk, a)
+		v.Talk = v.talk(d.talks(), a)
 		if a.way != wayPlain {
 			v.Rights = All
 		}
@@ -246,10 +247,12 @@ func (d *Door) visit(w http.ResponseWriter, r *http.Request, a arrival) (visitor
 func (d *Door) visitor(v Visit, a arrival) visitor {
 	v.Secure, v.Loopback, v.Talk = a.encrypted, a.way == wayLocal, TalkNo
 	if v.Rights == All {
-		v.Talk = v.talk(d.o.Web.Talk, a)
+		v.Talk = v.talk(d.talks(), a)
 	}
 	return visitor{Visit: v}
 }
+
+func (d *Door) talks() bool { return d.o.Web.Talk || d.o.Talks != nil && d.o.Talks() }
 
 // talk is for whoever may do all: browsers give a microphone to an encrypted page, and to one of the machine itself that is called so
 // (Secure Contexts, 3.1).
