@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"conch/companions/round"
+	"conch/device/printable"
 )
 
 // identityFile holds the seed of the device's key, base64, one line.
@@ -137,8 +138,8 @@ func readIdentity(path string) (Identity, error) {
 	}
 	if open := info.Mode().Perm() & 0o077; open != 0 {
 		return Identity{},
-			fmt.Errorf("mqtt: device key %s: mode %04o lets others read it; run: chmod 600 %s (and if others could have, delete it and pair again)",
-				path, info.Mode().Perm(), path)
+			fmt.Errorf("mqtt: device key %s: mode %04o lets others read it; run: %s (and if others could have, delete it and pair again)",
+				path, info.Mode().Perm(), printable.Chmod("600", path))
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

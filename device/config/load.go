@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"conch/device/printable"
 	"conch/device/spelling"
 )
 
@@ -192,7 +193,7 @@ func (l *loader) file(path string) {
 		return
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		l.config.warn("%s: others may write to it (mode %04o); chmod 644 it", path, info.Mode().Perm())
+		l.config.warn("%s: others may write to it (mode %04o); %s", path, info.Mode().Perm(), printable.Chmod("644", path))
 	}
 	l.parse(path, data)
 }

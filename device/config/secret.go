@@ -9,6 +9,7 @@ import (
 
 	"conch/companions/voice/kinds"
 	"conch/device/language"
+	"conch/device/printable"
 	"conch/device/redact"
 )
 
@@ -54,7 +55,7 @@ func (l *loader) secretFile(what, path, origin string) {
 	}
 	// systemd's credentials are 0400 or 0440 on a file system of their own; a key file is a person's to protect.
 	if wide := info.Mode().Perm() &^ 0o600; wide != 0 && what == "voice.key_file" {
-		l.config.warn("voice.key_file: %s: mode %04o lets others read the key; chmod 600 it", path, info.Mode().Perm())
+		l.config.warn("voice.key_file: %s: mode %04o lets others read the key; %s", path, info.Mode().Perm(), printable.Chmod("600", path))
 	}
 	l.secret(string(data), origin)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"conch/device/printable"
 )
 
 // stageKey is where the key of one stage of a chain is, which has a server of its own.
@@ -33,7 +35,7 @@ func (l *loader) stageKeys(env environment) {
 		}
 		c.stageKeys[stage] = stageKey{named, setting}
 		if info, err := os.Stat(named); err == nil && info.Mode().Perm()&^0o600 != 0 {
-			c.warn("%s: %s: mode %04o lets others read the key; chmod 600 it", setting, named, info.Mode().Perm())
+			c.warn("%s: %s: mode %04o lets others read the key; %s", setting, named, info.Mode().Perm(), printable.Chmod("600", named))
 		}
 	}
 }

@@ -79,7 +79,7 @@ func checkRoomFile(cfg config.Config, err error) []Finding {
 			"run doctor as the user that conch runs as (sudo conch doctor), or give that user "+dir)
 	case errors.Is(err, membership.ErrOpen):
 		return bad("paired", text, "somebody has changed the rights of the file, or a backup was restored without them: whoever reads it can be this device",
-			"chmod 700 "+dir+"; chmod 600 "+dir+"/*; if others could have read it, leave the room (conch room leave) and pair again")
+			printable.Chmod("-R go=", dir)+"; if others could have read it, leave the room (conch room leave) and pair again")
 	}
 	return bad("paired", text, "the disk, or a backup that was restored in part: "+fileOfRoom+" and identity.key belong together",
 		"restore all three from one backup, or give the room up (conch room leave) and pair again; until then this device works alone")

@@ -80,7 +80,7 @@ func TestDoctorOfARoomOnDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	d = examine(t, member, nil)
-	says(t, d, "paired", Bad, path+": others can read it", "changed the rights", "chmod 600")
+	says(t, d, "paired", Bad, path+": others can read it", "changed the rights", "chmod -R go= ")
 	troubles(t, d)
 	if err := os.WriteFile(path, []byte(`{"v":1`), 0o600); err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func checkIdentity(cfg config.Config) []Finding {
 		return tip("identity", "this device has no id yet", "conch room id makes and prints it, for room.members of the others")
 	case err != nil:
 		return bad("identity", strings.TrimPrefix(err.Error(), "mqtt: "), "another user wrote it, or others may read it",
-			"give this user alone the file: chmod 600 "+filepath.Join(cfg.State.Dir, "identity.key"))
+			"give the user that conch runs as the file, and no other: "+printable.Chmod("600", filepath.Join(cfg.State.Dir, "identity.key")))
 	}
 	return ok("identity", "%s", id.ID())
 }

@@ -1,7 +1,9 @@
 package printable
 
 import (
+	"os"
 	"strings"
+	"syscall"
 	"unicode"
 )
 
@@ -9,7 +11,9 @@ import (
 // a shell reads nothing (POSIX, 2.2.2), and behind "--" where it looks like a flag. Whoever chose the name must not choose the command.
 func Arg(name string) string {
 	name = Text(name)
-	plain := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-+", r) }
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-+/", r)
+	}
 	switch quoted := "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"; {
 	case strings.HasPrefix(name, "-"):
 		return "-- " + quoted
@@ -17,4 +21,18 @@ func Arg(name string) string {
 		return quoted
 	}
 	return name
+}
+
+// people have numbers from this one on; below it are root and the users of services (Debian policy, 9.2.2).
+const people = 1000
+
+// Chmod is the command that gives a file its mode: only a person whose own file it is needs no sudo.
+func Chmod(mode, path string) string {
+	command := "chmod " + mode + " " + Arg(path)
+	if info, err := os.Stat(path); err == nil {
+		if st, is := info.Sys().(*syscall.Stat_t); is && st.Uid >= people && int(st.Uid) == os.Geteuid() {
+			return command
+		}
+	}
+	return "sudo " + command
 }

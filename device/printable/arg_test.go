@@ -1,7 +1,9 @@
 package printable
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -17,9 +19,37 @@ func TestArg(t *testing.T) {
 			t.Errorf("%s is a flag", Arg(name))
 		}
 	}
-	for _, plain := range []string{"kitchen", "Zoë", "ada-2"} {
+	for _, plain := range []string{"kitchen", "Zoë", "ada-2", "/srv/books"} {
 		if Arg(plain) != plain {
 			t.Errorf("%s as %s", plain, Arg(plain))
 		}
+	}
+}
+
+// Only a person whose own file it is needs no sudo.
+func TestChmod(t *testing.T) {
+	own := filepath.Join(t.TempDir(), "a key")
+	if err := os.WriteFile(own, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sudo := "sudo "
+	if os.Geteuid() >= people {
+		sudo = ""
+	}
+	for path, want := range map[string]string{
+		own: sudo + "chmod 600 '" + own + "'", "/etc/passwd": "sudo chmod 600 /etc/passwd", "/none": "sudo chmod 600 /none",
+	} {
+		if got := Chmod("600", path); got != want {
+			t.Errorf("%s: %s; want %s", path, got, want)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	if err := os.Chown(own, people+1, -1); err != nil {
+		t.Fatal(err)
+	}
+	if got := Chmod("600", own); !strings.HasPrefix(got, "sudo ") {
+		t.Errorf("of another person's file: %s", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"conch/companions/voice/rehearsal"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/printable"
 )
 
 // Serve offers the rehearsal voice to other clients until ctx ends.
@@ -44,7 +45,7 @@ func readKey(path string) (string, error) {
 	key := strings.TrimSpace(string(data))
 	switch wide := info.Mode().Perm() &^ 0o600; {
 	case wide != 0:
-		return "", fmt.Errorf("%s: mode %04o lets others read the key: chmod 600 it", path, info.Mode().Perm())
+		return "", fmt.Errorf("%s: mode %04o lets others read the key: %s", path, info.Mode().Perm(), printable.Chmod("600", path))
 	case key == "" || !config.Sendable(key):
 		return "", fmt.Errorf("%s: must hold one line of visible ASCII characters and nothing else", path)
 	}

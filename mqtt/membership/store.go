@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"conch/device/printable"
 	"conch/mqtt"
 )
 
@@ -99,8 +100,8 @@ func readPrivate(path string) ([]byte, error) {
 		return nil, fmt.Errorf("membership: %s: %w: not a file", path, ErrDamaged)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, fmt.Errorf("membership: %s: %w (mode %04o); run: chmod 600 %s (and if others could have, leave the room and pair again)", path, ErrOpen,
-			mode, path)
+		return nil, fmt.Errorf("membership: %s: %w (mode %04o); run: %s (and if others could have, leave the room and pair again)", path, ErrOpen,
+			mode, printable.Chmod("600", path))
 	}
 	if info.Size() > maxRecord {
 		return nil, fmt.Errorf("membership: %s: %w: %d bytes; at most %d", path, ErrDamaged, info.Size(), maxRecord)
