@@ -204,7 +204,7 @@ func kindOf(b []byte) kind {
 type ForeignError struct{ Is string }
 
 func (f ForeignError) Error() string {
-	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN OUT.mp3)"
+	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN -ar 44100 OUT.mp3)"
 }
 
 // unfitError is a sound, or no sound, that cannot be played as it is.
@@ -243,12 +243,12 @@ func Words(err error) string {
 	return errBroken.Error()
 }
 
-// Remedy is a command that makes of a file IN one, OUT, that can be played; empty: none does.
+// Remedy is a command that makes of a file IN one, OUT, that can be played; empty: none does. Of 8 kHz it would make MP3 of the kind 2.5.
 func Remedy(err error) string {
 	var not unfitError
 	switch foreign := (ForeignError{}); {
 	case errors.As(err, &foreign), errors.Is(err, wav.ErrKind):
-		return "ffmpeg -i IN OUT.mp3"
+		return "ffmpeg -i IN -ar 44100 OUT.mp3"
 	case errors.As(err, &not):
 		return not.make
 	}
@@ -268,7 +268,7 @@ func what(b []byte) error {
 	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
 		return unfitError{say: "it is a page of the web, and no sound"}
 	}
-	return unfitError{"it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "ffmpeg -i IN OUT.mp3"}
+	return unfitError{"it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "ffmpeg -i IN -ar 44100 OUT.mp3"}
 }
 
 // safely has a panic of somebody else's decoder be an error: it has met what nobody thought of.

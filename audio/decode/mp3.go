@@ -180,7 +180,7 @@ func openMP3(f io.ReaderAt, at, size int64) (container, error) {
 		return nil, what(nil)
 	}
 	if h.version == 25 {
-		return nil, unfitError{"it is MP3 of the kind 2.5, which conch does not play", "ffmpeg -i IN -ar 22050 OUT.mp3"}
+		return nil, unfitError{"it is MP3 of the kind 2.5, which conch does not play", "ffmpeg -i IN -ar 44100 OUT.mp3"}
 	}
 	m := &mp3File{f: f, size: size, first: h}
 	begins := frames.offset

@@ -184,7 +184,7 @@ func oggCodecOf(head []byte) (oggCodec, error) {
 	case len(head) > 5 && string(head[1:5]) == "FLAC":
 		return nil, unfitError{"it is FLAC in Ogg, which conch does not play", "ffmpeg -i IN OUT.flac"}
 	}
-	return nil, unfitError{"it is Ogg with something else than Vorbis or Opus in it", "ffmpeg -i IN OUT.mp3"}
+	return nil, unfitError{"it is Ogg with something else than Vorbis or Opus in it", "ffmpeg -i IN -ar 44100 OUT.mp3"}
 }
 
 // decode goes through the packets that end in a page.

@@ -17,9 +17,9 @@ const (
 )
 
 var (
-	errVorbis     = unfitError{"its Vorbis head is damaged, or of a kind that conch does not decode", "ffmpeg -i IN OUT.mp3"}
+	errVorbis     = unfitError{"its Vorbis head is damaged, or of a kind that conch does not decode", "ffmpeg -i IN -ar 44100 OUT.mp3"}
 	errVorbisMuch = unfitError{say: "its Vorbis head asks for more memory than a sound needs"}
-	errVorbisOld  = unfitError{"it is Vorbis from before 2002 (floor 0), which conch does not play", "ffmpeg -i IN OUT.mp3"}
+	errVorbisOld  = unfitError{"it is Vorbis from before 2002 (floor 0), which conch does not play", "ffmpeg -i IN -ar 44100 OUT.mp3"}
 )
 
 // vorbisHead is what a packet says that names a stream.

@@ -32,7 +32,7 @@ func checkLibrary(ctx context.Context, m *Machine, s *Subject) []Finding {
 		return nil
 	}
 	own := filepath.Join(s.StateDir, "library")
-	copied := fmt.Sprintf("sudo mkdir -p %s && sudo cp -r %s/. %s/, and take library.folder out of the configuration", own, dir, own)
+	copied := fmt.Sprintf("sudo mkdir -p %s && sudo cp -r %s/. %s/, and take library.folder out of the configuration", own, printable.Arg(dir), own)
 	for _, c := range closed {
 		if s.Unit != "" && (dir == c || strings.HasPrefix(dir, c+"/")) {
 			return bad("", dir+" cannot be read by the service", "the unit keeps it out of everybody's home (ProtectHome)", copied)
@@ -46,13 +46,13 @@ func checkLibrary(ctx context.Context, m *Machine, s *Subject) []Finding {
 	case errors.Is(err, fs.ErrNotExist) && dir == own:
 		return ok("", "%s, where nothing has been put yet", dir)
 	case errors.Is(err, fs.ErrNotExist):
-		return warn("", dir+" is not there", "library.folder names it", "make it, or mend library.folder")
+		return warn("", dir+" is not there", "library.folder names it", "sudo mkdir -p "+printable.Arg(dir)+", or mend library.folder")
 	case errors.Is(err, fs.ErrPermission):
 		return unknown("", dir, "sudo conch doctor")
 	case err != nil:
 		return warn("", dir+": "+err.Error(), "the file system does not answer", "set library.folder to another one")
 	case !can:
-		return bad("", dir+" cannot be read by "+a.String(), "it belongs to somebody else", "sudo chmod -R a+rX "+dir)
+		return bad("", dir+" cannot be read by "+a.String(), "it belongs to somebody else", "sudo chmod -R a+rX "+printable.Arg(dir))
 	}
 	return s.examineLibrary(ctx, m, a, dir)
 }
@@ -94,10 +94,28 @@ func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir
 	case first.Denied:
 		do = "sudo chmod -R a+rX " + printable.Arg(dir)
 	case first.Do != "":
-		to := strings.TrimSuffix(first.File, path.Ext(first.File)) + path.Ext(first.Do)
-		do = "convert it: " + strings.NewReplacer("IN", printable.Arg(first.File), "OUT"+path.Ext(first.Do), printable.Arg(to)).Replace(first.Do)
+		do = "convert it: " + m.convert(dir, first)
 	}
 	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", printable.Count(len(broken), "file"), dir, strings.Join(named, ", "),
 		printable.Count(playable, "file"), more),
 		"conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV that are whole", do)
+}
+
+// convert is the command that puts a file that can be played in the place of one that cannot, under a name that is free.
+func (m *Machine) convert(dir string, b library.Broken) string {
+	base, ext := strings.TrimSuffix(b.File, path.Ext(b.File)), path.Ext(b.Do)
+	to := base + ext
+	for n := 2; m.Exists(filepath.Join(dir, to)); n++ {
+		to = fmt.Sprintf("%s-%d%s", base, n, ext)
+	}
+	from, made := printable.Arg(filepath.Join(dir, b.File)), printable.Arg(filepath.Join(dir, to))
+	sudo := ""
+	if can, _, err := m.may(Account{UID: m.UID, Groups: m.Groups, Caller: true}, dir, 3); err == nil && !can {
+		sudo = "sudo "
+	}
+	do := sudo + strings.NewReplacer("IN", from, "OUT"+ext, made).Replace(b.Do) + " && " + sudo + "rm " + from
+	if !m.program("ffmpeg") {
+		do = "sudo apt install ffmpeg && " + do
+	}
+	return do
 }

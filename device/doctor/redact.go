@@ -17,9 +17,10 @@ import (
 // What must not leave the house. Checks take care themselves; this is the second look at every sentence, so that a report
 // can be pasted where everybody reads it.
 var (
-	homes = regexp.MustCompile(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
-	v4    = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
-	mac   = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
+	homes  = regexp.MustCompile(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
+	quoted = regexp.MustCompile(`'(/(?:home|Users)/[^/\s:;,"']+|/root)/`) // a shell finds no home within quotation marks
+	v4     = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	mac    = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
 )
 
 // public are words that name nobody, though a user may be called so.
@@ -52,6 +53,7 @@ func (m *Machine) hider(s *Subject) func(string) string {
 			return ""
 		}
 		text = redact.Text(text)
+		text = quoted.ReplaceAllString(text, "~/'")
 		text = homes.ReplaceAllString(text, "~")
 		text = mac.ReplaceAllString(text, "[mac]")
 		if s.Anonymous {
