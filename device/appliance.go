@@ -127,7 +127,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 func rehearsing(c *config.Config, conds *condition.Book) {
 	if kind, _ := provider.Kind(c); kind.Local && c.Voice.Kind == "auto" {
 		conds.Set(condition.KeyMissing, "there is no key: a rehearsal voice answers, on this machine",
-			"sudo conch key (or set OPENAI_API_KEY or voice.key_file), then restart")
+			c.GiveKey())
 	}
 }
 

@@ -54,7 +54,7 @@ func (d *Device) wireVoice() error {
 		return err
 	}
 	if kind.Local {
-		why += "); set OPENAI_API_KEY for a real one"
+		why += "); for a real one: " + d.cfg.GiveKey()
 		d.answers.called = func() string { return made.Called + " (" + why }
 	} else {
 		d.answers.called = func() string { return now(made) + " (" + why + ")" }

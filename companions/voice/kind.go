@@ -52,6 +52,7 @@ type Settings struct {
 	Mouth                     string            // language of an answer that does not show its own; "": English
 	Roots                     *x509.CertPool    // who vouches for the server; nil: who does in this system
 	Key                       func() string     // of the provider, read again at every call; "": there is none
+	GiveKey                   string            // what a person does so that there is one
 	HearKey, SpeakKey         Secret            // of who hears and who speaks, where that is not the server of URL; zero: there is none
 	Hold                      func() turn.Words // a reason to make no attempt at a session now; "": none. May be nil
 	Longest                   time.Duration     // of an utterance

@@ -57,6 +57,7 @@ type Config struct {
 	stageKeys  map[string]stageKey // of hear and speak, those that have one
 	keyTrouble string              // why it cannot be used (LoadOptions.Keyless)
 	NoPin      bool                // the button's pin does not fit (Fitting)
+	service    bool                // systemd gives it its directories
 
 	Problems     []string // what is wrong with it; nil unless LoadOptions.Anyway
 	shut         []string // keys that guard something and whose values are refused, with what holds instead
@@ -306,6 +307,22 @@ func voiceDefaults() map[string]string {
 	return own
 }
 
+// NoKey says that there is none, in what the reader would set.
+func (c *Config) NoKey() string {
+	if c.service {
+		return "no key is stored"
+	}
+	return "no OPENAI_API_KEY and no voice.key_file"
+}
+
+// GiveKey is what the reader does so that there is one: a service has no environment of a person's.
+func (c *Config) GiveKey() string {
+	if c.service {
+		return "sudo conch setup voice (the key alone: sudo conch key)"
+	}
+	return "set OPENAI_API_KEY or voice.key_file, and start again"
+}
+
 // Row is one line of conch check: a key, its value in force, and where that came from: "default", "file PATH:LINE",
 // "environment NAME", "flag", "credential NAME".
 type Row struct {
@@ -346,6 +363,7 @@ func (c *Config) setOrigin(key, from string) {
 
 // resolve fills what the file may leave empty from the machine: the host's name, systemd's or XDG's directories.
 func (c *Config) resolve(env environment) {
+	c.service = env.Get("STATE_DIRECTORY") != ""
 	if c.Device.Name == "" {
 		host, err := os.Hostname()
 		if err != nil {
@@ -377,6 +395,10 @@ func (c *Config) resolve(env environment) {
 		c.warn("[home.%s]: cannot be switched or read: room.broker = %q is no broker of the house; name it, as in room.broker = \"mqtt://HOST:1883\"",
 			c.Home[0].Name, c.Room.Broker)
 	}
+	if c.HomeAssistant.Discovery && c.HomeAssistant.Broker == "" && (c.Room.Broker == "" || c.Room.Broker == "embedded") {
+		c.warn("homeassistant.discovery = true: Home Assistant does not see this device without a broker of the house; " +
+			"set homeassistant.broker, as in \"mqtt://homeassistant.local:1883\"")
+	}
 	// The turn's deadline for the round after a tool runs while the tool does (TURNS.md 1).
 	if c.Turn.Tool > c.Turn.Next {
 		c.warn("turn.tool_s = %g is longer than turn.next_s = %g: a turn is given up after %s, whatever its tool still does; raise turn.next_s",
@@ -397,7 +419,7 @@ func (c *Config) resolveLanguage(env environment) {
 			c.warn("device.language = %q: conch has no words of its own in %s: what it says itself is %s; companions, transcription and voice use %[2]s",
 				strings.Join(all, ","), language.InEnglish(all[0]), language.InEnglish(string(d.Language)))
 		}
-	case env.Get("STATE_DIRECTORY") == "":
+	case !c.service:
 		d.Language, d.Mouth = language.FromEnvironment(env.Get)
 		c.setOrigin("device.language", "default (LANG)")
 	default: // systemd hands the system's LANG on to a service that no user sits at

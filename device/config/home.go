@@ -37,7 +37,7 @@ func sayable(name, others string) bool {
 
 func (l *loader) home() section {
 	const names = `1 to 40 letters, digits, spaces, ' and -, as in [home."kitchen lamp"]`
-	return section{name: "home", named: thingName, names: names, begin: func(name string) ([]field, func() string) {
+	return section{name: "home", example: "lamp", named: thingName, names: names, begin: func(name string) ([]field, func() string) {
 		t := Thing{Name: name}
 		return []field{
 				{"topic", "topic of MQTT under which it is told what to be, at the room's broker; empty: it is only read",

@@ -45,10 +45,11 @@ type field struct {
 
 // section is one kind of them.
 type section struct {
-	name  string
-	named func(string) bool
-	names string // what is allowed for one, in words
-	begin func(name string) (fields []field, end func() (problem string))
+	name    string
+	named   func(string) bool
+	names   string // what is allowed for one, in words
+	example string // a name
+	begin   func(name string) (fields []field, end func() (problem string))
 }
 
 var (
@@ -60,7 +61,8 @@ var (
 func (l *loader) tables() []section { return []section{l.mcp(), l.home()} }
 
 func (l *loader) mcp() section {
-	return section{name: "mcp", named: serverName.MatchString, names: "1 to 20 letters, digits, _ and -", begin: func(name string) ([]field, func() string) {
+	const names = "1 to 20 letters, digits, _ and -"
+	return section{name: "mcp", example: "files", named: serverName.MatchString, names: names, begin: func(name string) ([]field, func() string) {
 		s := MCP{Name: name}
 		return []field{
 				{"command", "program and arguments of a server that is started here and spoken to on its standard input and output",
@@ -181,7 +183,7 @@ func (l *loader) table(of section, v any, lines map[string]int, path string) {
 	}
 	all, ok := v.(map[string]any)
 	if !ok {
-		l.problem("%s = %s: must be sections, written [%s.NAME]; set by %s", of.name, showValue(v), of.name, origin(of.name))
+		l.problem("%s = %s: must be sections, written [%s.NAME], as in [%s.%s]; set by %s", of.name, showValue(v), of.name, of.name, of.example, origin(of.name))
 		return
 	}
 	for i, name := range slices.Sorted(maps.Keys(all)) {

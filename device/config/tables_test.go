@@ -11,7 +11,7 @@ import (
 func TestTablesAreRefusedOneByOne(t *testing.T) {
 	const good = "[mcp.good]\ncommand = [\"true\"]\n[home.\"Good lamp\"]\nread = \"house/lamp\"\n"
 	for in, want := range map[string]string{
-		`mcp = 3`:                                                    `mcp = 3: must be sections, written [mcp.NAME]; set by file`,
+		`mcp = 3`:                                                    `mcp = 3: must be sections, written [mcp.NAME], as in [mcp.files]; set by file`,
 		"[mcp]\nx = 3":                                               `mcp.x = 3: must be a section, written [mcp.NAME]`,
 		"[mcp.x]":                                                    `[mcp.x] needs a command or a url; it is left out`,
 		"[mcp.x]\ncommand = \"npx a\"":                               `mcp.x.command = "npx a": must be a list of texts, as in ["npx", "-y", "PACKAGE@VERSION"]; [mcp.x] is left out; set by file`,

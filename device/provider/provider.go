@@ -36,7 +36,7 @@ func Kind(c *config.Config) (kind voice.Kind, why string) {
 	case name == "auto" && c.Voice.URL != config.Default().Voice.URL: // a server of one's own may want none
 		name, why = "realtime", "voice.url"
 	case name == "auto":
-		name, why = "rehearsal", "no OPENAI_API_KEY and no voice.key_file"
+		name, why = "rehearsal", c.NoKey()
 	case len(c.Problems) > 0 && c.Origin("voice.kind") == config.RefusedValue:
 		why = "the configuration is refused"
 	default:
@@ -110,7 +110,7 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 	s = voice.Settings{
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
 		ModelAssumed: v.Model == config.Default().Voice.Model, Languages: c.Device.Languages, Mouth: c.Device.Mouth,
-		Key: c.LiveKey, Longest: longestUtterance(c), Patience: c.Turn.Commit,
+		Key: c.LiveKey, GiveKey: c.GiveKey(), Longest: longestUtterance(c), Patience: c.Turn.Commit,
 		PriceIn: v.PriceIn, PriceOut: v.PriceOut, PriceHear: v.PriceHear, PriceSpeak: v.PriceSpeak, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 		Decode: decoded,
 	}
@@ -195,7 +195,7 @@ func Remedy(say turn.Words) string {
 	do := "check the network (see: conch doctor); it connects again by itself"
 	switch say {
 	case turn.WordsKeyRefused:
-		do = "put a valid key where this one came from (see: conch check); a key file is read again by itself, anything else after a restart"
+		do = "put a valid key where this one came from (conch check; of a service: sudo conch key); a file is read again by itself, else restart"
 	case turn.WordsQuota:
 		do = "look at the account's limits and balance; it is tried again by itself"
 	case turn.WordsNoCredit:
@@ -211,7 +211,7 @@ func Remedy(say turn.Words) string {
 	case turn.WordsServerError:
 		do = "wait: the server has trouble (see: conch doctor); it connects again by itself"
 	case turn.WordsKeyBroken:
-		do = "mend the file of the key (conch check names it, conch key makes a new one); it is read again by itself"
+		do = "mend the file of the key (conch check names it; of a service: sudo conch key); it is read again by itself"
 	case turn.WordsClockWrong:
 		do = "set the clock (timedatectl), or see that time comes by the network; it connects again by itself"
 	}

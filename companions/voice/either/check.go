@@ -40,10 +40,10 @@ func check(ctx context.Context, x voice.Examined) (out voice.Findings) {
 	case say == turn.WordsKeyRefused && x.KeyHidden:
 		out.Note("key", "what the server speaks cannot be seen without root: it wants a key", "sudo conch doctor")
 	case say == turn.WordsKeyRefused && x.Key() == "":
-		out.Bad("key", "the server wants a key, and there is none", "no key is configured", "sudo conch key, or set OPENAI_API_KEY or voice.key_file")
+		out.Bad("key", "the server wants a key, and there is none", "no key is configured", x.GiveKey)
 	case say == turn.WordsKeyRefused:
 		out.Bad("key", "the server does not accept the key", "it was revoked, is for another provider, or is not complete",
-			"make a new key, then: sudo conch key")
+			"make a new key at the provider, then: "+x.GiveKey)
 	case errors.As(err, &dial) && x.Unreachable != nil:
 		u, _ := url.Parse(x.URL) // it was asked
 		f := x.Unreachable(u.Hostname(), "voice.url", dial)

@@ -244,4 +244,4 @@ const story = "Once upon a time a shell lay on a beach and listened. " +
 	"Because a good story, said the shell, is one that can wait. The end."
 
 const aboutRehearsal = "This is a rehearsal without a model, so I know only a few things: the time, the date, sums, counting, and a story. " +
-	"For a real voice, set OPENAI_API_KEY and start again."
+	"For a real voice, give me a key and start again."

@@ -361,7 +361,7 @@ func kind(server func(voice.Settings) *Server) voice.Kind {
 	return voice.Kind{
 		Name: "rehearsal", Local: true, Names: slices.Sorted(maps.Keys(voices)),
 		Check: func(_ context.Context, x voice.Examined) (out voice.Findings) {
-			out.Note("", "rehearsal ("+x.Why+")", "for a real voice: sudo conch key, or set OPENAI_API_KEY or voice.key_file")
+			out.Note("", "rehearsal ("+x.Why+")", "for a real voice: "+x.GiveKey)
 			return out
 		},
 		New: func(s voice.Settings, of []voice.Companion) (voice.Made, error) {

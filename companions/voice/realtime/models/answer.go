@@ -42,7 +42,7 @@ func (a Answer) Findings() (out voice.Findings) {
 				"sudo timedatectl set-ntp true, and see that the network lets NTP through (UDP port 123)")
 		}
 	}
-	const newKey = "make a new key at the provider, then: sudo conch key (or put it where voice.key_file says)"
+	newKey := "make a new key at the provider, then: " + s.GiveKey
 	switch {
 	case InClear(u) && a.keyed:
 		out.Note("key", "not tried: it would pass the network in the clear", "")
@@ -53,7 +53,7 @@ func (a Answer) Findings() (out voice.Findings) {
 	case a.status == http.StatusUnauthorized && !a.keyed && s.KeyHidden:
 		out.Note("key", "whether the key is accepted cannot be seen without root", "sudo conch doctor")
 	case a.status == http.StatusUnauthorized && !a.keyed:
-		out.Bad("key", "the server wants a key, and there is none", "no key is configured", "sudo conch key, or set OPENAI_API_KEY or voice.key_file")
+		out.Bad("key", "the server wants a key, and there is none", "no key is configured", s.GiveKey)
 	case a.status == http.StatusUnauthorized:
 		out.Bad("key", "the server does not accept the key", "it was revoked, is for another provider, or is not complete", newKey)
 	case a.code == "insufficient_quota":
