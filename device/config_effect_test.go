@@ -506,7 +506,7 @@ func cost(s *seam) string {
 	in, out := s.cfg.Voice.PriceIn, s.cfg.Voice.PriceOut
 	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut = in, out }})
 	b.answered(b.ask("short"))
-	if u, ok := b.usage.First().(voice.Usage); !ok || u.Today.Cost > 0 {
+	if u, err := b.usage.Report(); err != nil || u.Cost > 0 {
 		return "dear"
 	}
 	return "free"

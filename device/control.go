@@ -124,7 +124,6 @@ func (s socket) Status() control.Status {
 	if g, ok := d.sound.Audible(); ok {
 		now.Buffer = g.Name + ": " + sound.Words(d.cfg, g)
 	}
-	now.Usage = d.usage.First()
 	if today, err := d.usage.Report(); err == nil {
 		now.Today = &today
 	}

@@ -149,9 +149,9 @@ func (d describe) today(u *control.UsageReport) string {
 	text := d.in.Phrase("status.answers", "n", u.Responses, "tokens", u.Tokens)
 	switch {
 	case u.CeilingCost > 0:
-		text += ", " + d.in.Phrase("status.cost_of", "cost", fmt.Sprintf("%.2f", u.Cost), "ceiling", fmt.Sprintf("%.2f", u.CeilingCost))
-	case u.Cost > 0:
-		text += ", " + d.in.Phrase("status.cost", "cost", fmt.Sprintf("%.2f", u.Cost))
+		text += ", " + d.in.Phrase("status.cost_of", "cost", control.Money(u.Cost), "ceiling", control.Money(u.CeilingCost))
+	case u.Priced:
+		text += ", " + d.in.Phrase("status.cost", "cost", control.Money(u.Cost))
 	case u.Tokens > 0:
 		text += ", " + d.in.Phrase("status.cost_unknown")
 	}

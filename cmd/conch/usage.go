@@ -56,7 +56,11 @@ func printUsage(e *env, u control.UsageReport) {
 	if u.HearCost > 0 || u.SpeakCost > 0 {
 		parts = fmt.Sprintf(": %.4f for tokens, %.4f to hear, %.4f to speak", u.Cost-u.HearCost-u.SpeakCost, u.HearCost, u.SpeakCost)
 	}
-	fmt.Fprintf(e.out, "cost   %.4f%s%s\n", u.Cost, of(fmt.Sprint(u.CeilingCost), u.CeilingCost > 0), parts)
+	cost := control.Money(u.Cost)
+	if !u.Priced {
+		cost = "unknown, without voice.price_in and the other prices"
+	}
+	fmt.Fprintf(e.out, "cost   %s%s%s\n", cost, of(control.Money(u.CeilingCost), u.CeilingCost > 0), parts)
 	until := u.Until.Local().Format("2006-01-02 at 15:04")
 	if u.Refusing != "" {
 		fmt.Fprintf(e.out, "no new answers (%s) until %s, or: conch usage reset\n", u.Refusing, until)

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"conch/audio"
-	"conch/companions/voice"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/sound"
@@ -30,10 +28,8 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 	for _, c := range s.Conditions {
 		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}
-	counts, _ := json.Marshal(s.Usage)
-	var u struct{ All voice.Counts }
-	if json.Unmarshal(counts, &u) == nil {
-		out.Used = Used{Tokens: int(u.All.Tokens()), Cost: u.All.Cost}
+	if s.Today != nil {
+		out.Used = Used{Tokens: int(s.Today.Tokens), Cost: s.Today.Cost}
 	}
 	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
 		name, value, _ := strings.Cut(string(line), " ")

@@ -62,14 +62,6 @@ func (c *Counter) Add(s voice.Session) {
 	}
 }
 
-// First is what the first companion has used, as GET /status has it; nil: nothing is counted.
-func (c *Counter) First() any {
-	if len(c.meters) == 0 {
-		return nil
-	}
-	return c.meters[0].Usage()
-}
-
 // Voted counts a call of the model that votes, as what the first companion has used.
 func (c *Counter) Voted(in, out int) {
 	if len(c.meters) > 0 && c.meters[0].Spent != nil {
@@ -90,7 +82,7 @@ func (c *Counter) Report() (control.UsageReport, error) {
 		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, HearCost: u.All.HearCost, SpeakCost: u.All.SpeakCost,
 		Responses: u.All.Responses, Votes: u.All.Votes,
 		HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
-		CeilingTokens: c.limits.Ceiling, CeilingCost: c.limits.CeilingCost, Refusing: u.Refusing, Until: u.Until,
+		Priced: c.limits.Priced(), CeilingTokens: c.limits.Ceiling, CeilingCost: c.limits.CeilingCost, Refusing: u.Refusing, Until: u.Until,
 	}, nil
 }
 
