@@ -31,22 +31,25 @@ func TestHushSaysWhoHasConfirmed(t *testing.T) {
 	f.meet()
 	want := func(when string, x *inFlat, want string) {
 		t.Helper()
-		if h := x.hush(); fmt.Sprint(h.Silent, h.Unconfirmed, h.Unreached, h.Room) != want {
+		if h := x.hush(); fmt.Sprint(h.Silent, h.Unconfirmed, h.Unreached, h.Away, h.Room) != want {
 			t.Errorf("%s: %q, %+v; want %s", when, h.Words(), h, want)
 		}
 	}
-	want("whole", hall, "[bed] [] [] true")
-	want("whole, from the other side", bed, "[hall] [] [] true")
+	want("whole", hall, "[bed] [] [] [] true")
+	want("whole, from the other side", bed, "[hall] [] [] [] true")
 	cable.Freeze() // everything is accepted, and nothing arrives
-	want("frozen", hall, "[] [] [bed] false")
-	want("the other side is frozen", bed, "[] [hall] [] false")
+	want("frozen", hall, "[] [] [bed] [] false")
+	want("the other side is frozen", bed, "[] [hall] [] [] false")
 	hall.until("alone", func() bool { return len(hall.room.Room.Members()) == 1 })
 	bed.until("alone", func() bool { return len(bed.room.Room.Members()) == 1 })
-	want("cut", hall, "[] [] [bed] false")
-	want("the other side is cut", bed, "[] [] [hall] false")
+	want("cut", hall, "[] [] [bed] [] false")
+	want("the other side is cut, or switched off", bed, "[] [] [] [hall] false")
+	if !(control.Hushed{Away: []string{"hall"}}).Whole() {
+		t.Error("a device that is switched off is a failure of each hush")
+	}
 	cable.Heal()
 	f.meet()
-	want("whole again", hall, "[bed] [] [] true")
+	want("whole again", hall, "[bed] [] [] [] true")
 	bed.room.Room.Deliver(hall.self, round.Beat{Name: "hall", Left: true})
 	bed.until("that it has left", func() bool { return len(bed.room.Room.Members()) == 1 })
 	if h := bed.hush(); len(h.Unreached)+len(h.Unconfirmed) > 0 {

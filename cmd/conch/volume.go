@@ -20,7 +20,7 @@ func (hushCmd) Help() string {
 	return "The answer ends, and so does whatever plays; in a room all fall silent. Nobody is listened to afterwards: " +
 		"that takes a press. To keep the microphone " +
 		"closed: conch mute on. It names the devices that have confirmed within 1.5 s that they are silent, and those that have not; " +
-		"then the exit status is 1. A device that is switched off confirms nothing."
+		"then the exit status is 1. A device that is switched off is named, and is no failure."
 }
 
 func (c hushCmd) Run(e *env) error {

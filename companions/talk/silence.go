@@ -113,9 +113,9 @@ func (s Silence) Complete() bool {
 	return !slices.ContainsFunc(s.others, func(o Other) bool { return !o.Silent })
 }
 
-// Result is the names of the devices: silent, present without a confirmation, and not reached at all. Each list is sorted.
-func (s Silence) Result() (silent, unconfirmed, unreached []string) {
-	silent, unconfirmed, unreached = []string{}, []string{}, []string{}
+// Result is the names of the devices: silent, present without a confirmation, not reached, and not present. Each list is sorted.
+func (s Silence) Result() (silent, unconfirmed, unreached, away []string) {
+	silent, unconfirmed, unreached, away = []string{}, []string{}, []string{}, []string{}
 	for _, o := range s.others {
 		name := o.Name
 		if name == "" {
@@ -126,6 +126,8 @@ func (s Silence) Result() (silent, unconfirmed, unreached []string) {
 			silent = append(silent, name)
 		case o.Present && s.taken:
 			unconfirmed = append(unconfirmed, name)
+		case s.taken:
+			away = append(away, name)
 		default:
 			unreached = append(unreached, name)
 		}
@@ -133,5 +135,6 @@ func (s Silence) Result() (silent, unconfirmed, unreached []string) {
 	slices.Sort(silent)
 	slices.Sort(unconfirmed)
 	slices.Sort(unreached)
-	return silent, unconfirmed, unreached
+	slices.Sort(away)
+	return silent, unconfirmed, unreached, away
 }

@@ -18,18 +18,18 @@ func TestSilenceNamesEachDeviceOnce(t *testing.T) {
 		do   func(Silence) Silence
 		want string
 	}{
-		{"nothing was taken", func(s Silence) Silence { return s }, "[] [] [the attic the bath the bed the hall]"},
-		{"taken", func(s Silence) Silence { return s.Taken(press) }, "[] [the bed the hall] [the attic the bath]"},
-		{"another press was taken", func(s Silence) Silence { return s.Taken(round.Epoch{N: 6, Device: "me"}) }, "[] [] [the attic the bath the bed the hall]"},
-		{"one confirmed", func(s Silence) Silence { return s.Taken(press).Heard("bed", press) }, "[the bed] [the hall] [the attic the bath]"},
+		{"nothing was taken", func(s Silence) Silence { return s }, "[] [] [the attic the bath the bed the hall] []"},
+		{"taken", func(s Silence) Silence { return s.Taken(press) }, "[] [the bed the hall] [] [the attic the bath]"},
+		{"another press was taken", func(s Silence) Silence { return s.Taken(round.Epoch{N: 6, Device: "me"}) }, "[] [] [the attic the bath the bed the hall] []"},
+		{"one confirmed", func(s Silence) Silence { return s.Taken(press).Heard("bed", press) }, "[the bed] [the hall] [] [the attic the bath]"},
 		{"one that was away confirmed, by another way than the broker", func(s Silence) Silence { return s.Heard("bath", press) },
-			"[the bath] [] [the attic the bed the hall]"},
+			"[the bath] [] [the attic the bed the hall] []"},
 		{"an older press, and a stranger", func(s Silence) Silence {
 			return s.Taken(press).Heard("bed", round.Epoch{N: 6, Device: "me"}).Heard("who", press)
-		}, "[] [the bed the hall] [the attic the bath]"},
+		}, "[] [the bed the hall] [] [the attic the bath]"},
 	} {
-		silent, unconfirmed, unreached := c.do(roster.Demand(press)).Result()
-		if got := fmt.Sprint(silent, unconfirmed, unreached); got != c.want {
+		silent, unconfirmed, unreached, away := c.do(roster.Demand(press)).Result()
+		if got := fmt.Sprint(silent, unconfirmed, unreached, away); got != c.want {
 			t.Errorf("%s: %s; want %s", c.what, got, c.want)
 		}
 	}
@@ -41,7 +41,7 @@ func TestSilenceNamesEachDeviceOnce(t *testing.T) {
 		t.Error("a demand without a press was confirmed by an empty beat")
 	}
 	removed := roster.List([]round.Listed{{Device: "bed", Name: "Bed"}}).Demand(press)
-	if _, _, unreached := removed.Result(); fmt.Sprint(unreached) != "[Bed]" {
+	if _, _, unreached, _ := removed.Result(); fmt.Sprint(unreached) != "[Bed]" {
 		t.Errorf("after the others were removed: %v", unreached)
 	}
 	full := NewRoster("me")

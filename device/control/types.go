@@ -55,7 +55,6 @@ type Status struct {
 	Muted      bool                  `json:"muted"`       // no capture device is open, by wish
 	Light      string                `json:"light,omitempty"`
 	Conditions []condition.Condition `json:"conditions"`
-	Usage      any                   `json:"usage,omitempty"`
 	Today      *UsageReport          `json:"today,omitempty"`   // nil: this voice does not count what it uses
 	Silence    *Silence              `json:"silence,omitempty"` // nil: conch bench silence has never run here
 	Room       *RoomBrief            `json:"room,omitempty"`    // nil: one companion, alone
@@ -179,13 +178,14 @@ type Hushed struct {
 	Room        bool     `json:"room"`        // there are other devices, and all have confirmed that they are silent
 	Silent      []string `json:"silent"`      // the names of those that have
 	Unconfirmed []string `json:"unconfirmed"` // the broker took the press, and they said nothing: they may sound
-	Unreached   []string `json:"unreached"`   // the broker did not take it, or does not see them: they may sound
+	Unreached   []string `json:"unreached"`   // the broker did not take it: they may sound
+	Away        []string `json:"away"`        // the broker took it and does not see them: they are off, or cut off from the room
 }
 
 // HushWait is how long a confirmation is waited for.
 const HushWait = 1500 * time.Millisecond
 
-// Whole says that all others have confirmed.
+// Whole says that all others have confirmed that are in the room.
 func (h Hushed) Whole() bool { return len(h.Unconfirmed)+len(h.Unreached) == 0 }
 
 // Words are the answer in one line.
@@ -194,7 +194,8 @@ func (h Hushed) Words() string {
 	for _, p := range []struct {
 		what  string
 		names []string
-	}{{"silent here and at: ", h.Silent}, {"not confirmed by ", h.Unconfirmed}, {"not reached: ", h.Unreached}} {
+	}{{"silent here and at: ", h.Silent}, {"not confirmed by ", h.Unconfirmed}, {"not reached: ", h.Unreached},
+		{"not in the room just now: ", h.Away}} {
 		if len(p.names) > 0 {
 			parts = append(parts, p.what+printable.Text(strings.Join(p.names, ", ")))
 		}
@@ -341,10 +342,19 @@ type UsageReport struct {
 	Votes         int       `json:"votes"` // calls of the model that votes in the room; their tokens are among Tokens
 	HeardSeconds  float64   `json:"heard_s"`
 	SaidSeconds   float64   `json:"said_s"`
+	Priced        bool      `json:"priced"`         // something of it has a price; else nobody knows what it cost
 	CeilingTokens int       `json:"ceiling_tokens"` // 0: none
 	CeilingCost   float64   `json:"ceiling_cost"`   // 0: none
 	Refusing      string    `json:"refusing,omitempty"`
 	Until         time.Time `json:"until"` // when the count begins anew
+}
+
+// Money is an amount as people read it: of less than one, what a single answer costs shows.
+func Money(amount float64) string {
+	if amount < 1 {
+		return fmt.Sprintf("%.4f", amount)
+	}
+	return fmt.Sprintf("%.2f", amount)
 }
 
 // Why tells of a turn of a companion that is alone.

@@ -306,14 +306,14 @@ func names(members []round.Member, own []companions.Card, people []string) (all 
 
 // Hushed silences the whole room, as a press does of which nothing comes, and says which devices have confirmed that within control.HushWait.
 func (d *Driver) Hushed(ctx context.Context, at time.Duration) (h control.Hushed) {
-	h.Silent, h.Unconfirmed, h.Unreached = []string{}, []string{}, []string{}
+	h.Silent, h.Unconfirmed, h.Unreached, h.Away = []string{}, []string{}, []string{}, []string{}
 	if d.Room == nil {
 		return h
 	}
 	ctx, cancel := context.WithTimeout(ctx, control.HushWait)
 	defer cancel()
-	h.Silent, h.Unconfirmed, h.Unreached = d.Room.Silence(ctx, at).Result()
-	h.Room = len(h.Silent) > 0 && h.Whole()
+	h.Silent, h.Unconfirmed, h.Unreached, h.Away = d.Room.Silence(ctx, at).Result()
+	h.Room = len(h.Silent) > 0 && h.Whole() && len(h.Away) == 0
 	return h
 }
 
