@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"conch/device/control"
+	"conch/device/language"
 )
 
 // end has the service take what was written, and a person talk to it.
@@ -70,15 +72,15 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 		return nil
 	}
 	defer r.Close()
-	w.question = w.lang.Phrase("setup.hold", "button", s.Button)
+	w.question = held(w.lang, s.Button)
 	if w.nobody {
-		w.with(Unchanged, "%s", w.lang.Phrase("setup.runs", "button", s.Button, "sound", s.Sound, "voice", s.Voice))
+		w.with(Unchanged, "%s", runs(w.lang, s))
 		return nil
 	}
 	for _, c := range s.Conditions {
 		w.say("  %s; %s", c.Text, c.Do)
 	}
-	w.say("\n%s", w.lang.Phrase("setup.hold", "button", s.Button))
+	w.say("\n%s", held(w.lang, s.Button))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	left := make(chan error, 1)
@@ -100,6 +102,23 @@ func (w *wizard) listenTo(ctx context.Context, named bool) error {
 		return errLeft
 	}
 	return nil
+}
+
+// held asks for a press of the button, by its name where it has one.
+func held(l language.Language, button string) string {
+	if button == "" {
+		return l.Phrase("setup.hold_any")
+	}
+	return l.Phrase("setup.hold", "button", button)
+}
+
+// runs says what is there of an appliance that runs.
+func runs(l language.Language, s control.Status) string {
+	there := slices.DeleteFunc([]string{s.Button, s.Sound, s.Voice}, func(part string) bool { return part == "" })
+	if len(there) == 0 {
+		return l.Phrase("setup.runs_bare")
+	}
+	return l.Phrase("setup.runs", "what", strings.Join(there, "; "))
 }
 
 var errSilent = errors.New("silence")
