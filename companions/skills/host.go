@@ -108,9 +108,10 @@ type Stretch interface {
 
 // Title is a file of sound.
 type Title struct {
-	File string // its path in the library, with slashes
-	Name string // of the file, as somebody would say it
-	Tags Tags
+	File  string // its path in the library, with slashes
+	Name  string // of the file, as somebody would say it
+	Tags  Tags
+	Unfit bool // it cannot be played, as far as is known
 }
 
 // Tags are what a file says of itself; what it does not say, or what was not read yet, is empty.

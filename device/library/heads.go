@@ -129,7 +129,8 @@ func pause(ctx context.Context, d time.Duration) {
 func (f *Folder) tagged(titles []skills.Title) []skills.Title {
 	titles = slices.Clone(titles)
 	for i := range titles {
-		titles[i].Tags = f.heads[titles[i].File].Tags
+		h := f.heads[titles[i].File]
+		titles[i].Tags, titles[i].Unfit = h.Tags, h.Why != ""
 	}
 	return titles
 }

@@ -303,11 +303,16 @@ func (x *index) at(w *work, file string) int {
 func (x *index) names() (all []string) {
 	end := 0
 	for _, w := range x.tops() {
-		if w.from >= end && len(w.called) > 0 { // else there is nothing to call it by
+		if w.from >= end && len(w.called) > 0 && x.plays(w) { // else there is nothing to call it by
 			all, end = append(all, w.name), w.to
 		}
 	}
 	return all
+}
+
+// plays says whether anything of a work can be played, as far as is known.
+func (x *index) plays(w work) bool {
+	return slices.ContainsFunc(x.titles[w.from:w.to], func(t skills.Title) bool { return !t.Unfit })
 }
 
 // tops are the works, the larger one first where one is in another.

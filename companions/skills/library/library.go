@@ -177,6 +177,9 @@ func (s *Skill) play(_ skills.Context, args json.RawMessage) (skills.Result, err
 	if len(found) == 0 && chapter > 0 {
 		chapter, found = 0, x.find(a.Title)
 	}
+	if fit := slices.DeleteFunc(slices.Clone(found), func(w work) bool { return !x.plays(w) }); len(fit) > 0 {
+		found = fit // else it is told why it cannot be played
+	}
 	switch {
 	case len(found) == 1:
 		return s.from(x, found[0], chapter, a.Beginning)

@@ -114,3 +114,17 @@ func TestASearchDoesNotWaitForANewIndex(t *testing.T) {
 		t.Errorf("%v; want a new one", err)
 	}
 }
+
+// What cannot be played is not offered; who asks for it by name is told why.
+func TestWhatCannotBePlayedIsNotOffered(t *testing.T) {
+	h := books("gone.mp3", "rain.mp3", "rain music.mp3", "dl/q1.mp3")
+	all, _ := h.Library.Titles()
+	for i := range all {
+		all[i].Unfit = all[i].File != "rain.mp3"
+	}
+	s := New(h).(*Skill)
+	s.says(t, "play", map[string]any{"title": ""}, "There is rain.")
+	if _, err := s.call(t, "play", map[string]any{"title": "gone"}); err == nil {
+		t.Error("nobody is told why it cannot be played")
+	}
+}
