@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"conch/companions/round"
 	"conch/device/condition"
@@ -37,6 +38,9 @@ func (l *Link) Connect(h Hearer) (*mqtt.Client, error) {
 		Room: l.o.Room.Name, Identity: l.id, Member: l.Belongs(), Log: l.o.Log, OnTrouble: l.trouble, OnFlood: l.flooded,
 		OnPacket: func(from round.DeviceID, packet round.Packet) {
 			l.met(from)
+			if _, gone := packet.(round.Gone); !gone { // its last will says nothing of when it was here
+				l.heard.Store(from, time.Now())
+			}
 			if l.nodes != nil {
 				l.nodes.packet(from, packet)
 			}

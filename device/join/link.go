@@ -87,6 +87,7 @@ type Link struct {
 
 	callers  pairing.Door // those that want to pair, over TLS
 	offences sync.Map     // by device: the timer that ends its condition
+	heard    sync.Map     // by device: when it was heard last
 
 	// atomic
 	door    atomic.Pointer[pairing.Window] // the one behind the broker's door to the network
@@ -245,7 +246,7 @@ func (l *Link) Status(here []round.Member) *control.PairedRoom {
 		s.Removed = append(s.Removed, control.PairedGone{Device: g.ID, Name: g.Name, By: called(g.By), At: g.At})
 	}
 	for _, m := range room.Members {
-		one := control.PairedMember{Device: m.ID, Name: m.Name, Since: m.Since, Seen: m.Seen, Host: m.ID == room.Host, Pending: m.Pending,
+		one := control.PairedMember{Device: m.ID, Name: m.Name, Since: m.Since, Seen: l.seen(m), Host: m.ID == room.Host, Pending: m.Pending,
 			By: called(m.By)}
 		if i := slices.IndexFunc(here, func(o round.Member) bool { return o.Device == m.ID }); i >= 0 {
 			one.Here = true
@@ -265,6 +266,14 @@ func (l *Link) Status(here []round.Member) *control.PairedRoom {
 		return strings.Compare(a.Name, b.Name)
 	})
 	return s
+}
+
+// seen is when a member was here last: what the room's record says is from when it connected.
+func (l *Link) seen(m membership.Member) time.Time {
+	if at, ok := l.heard.Load(m.ID); ok && at.(time.Time).After(m.Seen) {
+		return at.(time.Time)
+	}
+	return m.Seen
 }
 
 // logGuessed: an address that has closed windows by wrong codes waits.
