@@ -4,7 +4,9 @@ package condition
 
 import (
 	"log/slog"
+	"regexp"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 )
@@ -46,7 +48,7 @@ func (b *Book) Begun() <-chan struct{} { return b.begun }
 func (b *Book) Set(code Code, text, do string) {
 	b.mu.Lock()
 	old, held := b.now[code]
-	cond := Condition{Code: code, Since: time.Now(), Text: text, Do: do}
+	cond := Condition{Code: code, Since: time.Now(), Text: spoken.Replace(network.ReplaceAllString(text, "$1$2")), Do: do}
 	if held {
 		cond.Since = old.Since
 	} else {
@@ -59,6 +61,12 @@ func (b *Book) Set(code Code, text, do string) {
 	b.now[code] = cond
 	b.unlock()
 }
+
+// How Go tells of the network (net.OpError, net.DNSError), and what of it is for people; the log has the rest.
+var (
+	network = regexp.MustCompile(`\b(?:(?:dial|read|write) (?:tcp|udp|unix)[46]?(?: \S+->|:? ))(?:lookup )?(\S+?)(?: on \S+)?(?:: (?:connect|read|write))?(: )`)
+	spoken  = strings.NewReplacer("i/o timeout", "no answer", "context deadline exceeded", "no answer")
+)
 
 // Clear ends a condition.
 func (b *Book) Clear(code Code) {
