@@ -234,7 +234,11 @@ func (c *Card) Xruns() (all, recent uint64) {
 
 // Words say what both halves are, for people.
 func (c *Card) Words() string {
-	text := c.playback.words("loudspeaker") + "; " + c.capture.words("microphone")
+	none := "no sound card, no sound server"
+	if c.o.Audio.Backend == audio.BackendNull { // by wish: nothing is wrong
+		none = "audio.backend = \"null\""
+	}
+	text := c.playback.words("loudspeaker", none) + "; " + c.capture.words("microphone", none)
 	g, ok := c.Audible()
 	switch {
 	case !ok:
@@ -246,14 +250,14 @@ func (c *Card) Words() string {
 	return text
 }
 
-func (h *half) words(what string) string {
+func (h *half) words(what, none string) string {
 	switch s := h.state.Load(); {
 	case s == nil:
 		return what + " not open yet"
 	case s.err != nil:
 		return "no " + what + ": " + s.err.Error()
 	case s.granted.Backend == audio.BackendNull:
-		return "no " + what + " (no sound card, no sound server)"
+		return "no " + what + " (" + none + ")"
 	default:
 		return what + " " + s.granted.Name
 	}
