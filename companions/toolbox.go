@@ -277,7 +277,11 @@ func (b *Toolbox) run(ctx skills.Context, t boxed, args string) (o Outcome) {
 		return sorry("It was interrupted before it was finished.")
 	default:
 		ctx.Log.Warn(logToolFailed, "err", err)
-		return sorry("Sorry, that did not work: %s.", printable.Quoted(cut(skills.Words(err), 900)))
+		why, end := cut(skills.Words(err), 900), "."
+		if strings.HasSuffix(why, "?") || strings.HasSuffix(why, "!") || strings.HasSuffix(why, ".") {
+			end = ""
+		}
+		return sorry("Sorry, that did not work: %s%s", printable.Quoted(why), end)
 	}
 	if v, ok := r.Effect.(skills.SetVolume); ok && (v.Percent < 0 || v.Percent > 100) {
 		ctx.Log.Error(logToolFailed, "err", fmt.Sprintf("volume %d", v.Percent))

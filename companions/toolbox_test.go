@@ -90,14 +90,20 @@ func TestToolThatPanicsApologises(t *testing.T) {
 		tool("spoken", func(skills.Context) (skills.Result, error) {
 			return skills.Result{}, fmt.Errorf("radio: %w", &skills.SpokenError{Say: "nobody answers there", Err: errors.New("dial tcp 127.0.0.1:1")})
 		}),
+		tool("asks", func(skills.Context) (skills.Result, error) {
+			return skills.Result{}, errors.New("how long should it be?")
+		}),
 		tool("loud", func(skills.Context) (skills.Result, error) {
 			return skills.Result{Effect: skills.SetVolume{Percent: 900}}, nil
 		}))
 	for name, want := range map[string]string{"boom": "went wrong", "fails": "the tap is shut", "spoken": `did not work: "nobody answers there".`,
-		"loud": "between 0 and 100"} {
+		"loud": "between 0 and 100", "asks": `"how long should it be?"`} {
 		o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseUtterance, Turn: "t-1", Name: name, Args: "{}"})
 		if !o.Failed || o.Effect != nil || !strings.Contains(o.Output, want) {
 			t.Errorf("%s = %+v; want an apology with %q", name, o, want)
+		}
+		if name == "asks" && !strings.HasSuffix(o.Output, want) {
+			t.Errorf("%q does not end with the question", o.Output)
 		}
 	}
 }

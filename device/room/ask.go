@@ -347,5 +347,9 @@ func (d *Driver) companion(name string) (round.CompanionID, error) {
 		return d.Members()[i].Cards[0].ID, nil
 	}
 	slices.Sort(names)
-	return "", fmt.Errorf("%w: companion %q is not here: there are %s", control.ErrRefused, name, strings.Join(names, ", "))
+	there := "there are "
+	if len(names) == 1 {
+		there = "there is "
+	}
+	return "", fmt.Errorf("%w: companion %q is not here: %s", control.ErrRefused, name, there+strings.Join(names, ", "))
 }
