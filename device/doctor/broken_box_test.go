@@ -77,11 +77,11 @@ var machineBreakages = []breakage{
 				"/srv/books/b.flac": "", "/srv/books/c.flac": "", "/srv/books/d.mp3": "x"})
 		}},
 	{name: "library with a file that is MP3 by another rate", check: "library", level: doctor.Warn, text: "of the kind 2.5", cause: "conch plays",
-		do: "sudo ffmpeg -i /srv/books/a.mp3 -ar 44100 /srv/books/a-3.mp3 && sudo rm /srv/books/a.mp3",
+		do: "sudo ffmpeg -i /srv/books/a-2.mp3 -ar 44100 /srv/books/a-2-2.mp3 && sudo rm /srv/books/a-2.mp3",
 		breaks: func(b *box) {
 			b.s.Library = "/srv/books"
 			low := strings.Repeat("\xff\xe3\x18\xc4"+strings.Repeat("\x00", 68), 40)
-			b.files(map[string]string{"/srv/books/a.mp3": low, "/srv/books/a-2.mp3": silence})
+			b.files(map[string]string{"/srv/books/a.mp3": low, "/srv/books/a-2.mp3": low})
 		}},
 	{name: "library that is a file", check: "library", level: doctor.Warn, text: "/srv/books is a file, not a folder", cause: "library.folder", do: "library.folder",
 		breaks: func(b *box) { b.s.Library = "/srv/books"; b.write("/srv/books", "x") }},
