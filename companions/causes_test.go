@@ -90,7 +90,7 @@ func TestOnlyItsOwnWordsAreNotQuoted(t *testing.T) {
 	own.Own = true
 	b := newBox(t, own, tool("title", text))
 	for name, want := range map[string]string{"own": "", "title": "test", "none": ""} {
-		if o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseLine, Name: name}); o.Quotes != want {
+		if o := b.Call(t.Context(), turn.CallTool{Cause: turn.CauseLine, Name: name}); o.Quotes != want || (o.Skill == "test") != (name != "none") {
 			t.Errorf("%s: quotes %q; want %q", name, o.Quotes, want)
 		}
 	}

@@ -85,6 +85,7 @@ type Outcome struct {
 	Output string
 	Effect skills.Effect
 	Failed bool   // Output is an apology
+	Skill  string // whose tool it was, if it was run
 	Quotes string // the skill, where Output has words that others wrote
 	source string
 }
@@ -256,6 +257,7 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 	defer cancel()
 	began := time.Now()
 	o := b.run(skills.Context{Context: ctx, Turn: string(c.Turn), Companion: string(c.Who), Log: log, Now: b.now}, t, args)
+	o.Skill = t.skill
 	if !t.Own && o.Output != "" {
 		o.Quotes = t.skill
 	}

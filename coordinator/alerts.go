@@ -85,12 +85,12 @@ func (a *alerts) take(done chan alert.How) {
 }
 
 // answer ends what has begun to ring, because a person knows of it; a person elsewhere may not.
-func (a *alerts) answer(elsewhere bool) {
-	if elsewhere {
+func (a *alerts) answer(by turn.StopAlert) {
+	if by.Elsewhere {
 		a.feed(alert.Hushed{At: a.clock.Now()})
 		return
 	}
-	a.feed(alert.Answered{At: a.clock.Now()})
+	a.feed(alert.Answered{At: a.clock.Now(), Pressed: by.Pressed})
 }
 
 // sounded is told that a round is over.

@@ -75,7 +75,7 @@ func TestAPressStopsAnAlertAndOpensNoTurn(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 			g.Release(g.Now(), rate/10, button)
-			g.wantEnd(done, "stopped")
+			g.wantEnd(done, "pressed")
 			g.quiet()
 			if _, heard := g.rounds(at+10*time.Millisecond, time.Hour); heard > 0 {
 				t.Errorf("it was heard for %v after the press", heard)
@@ -145,7 +145,7 @@ func TestAnAlertGivesWayAndComesBack(t *testing.T) {
 					t.Errorf("it was heard for %v in the three seconds after %s", heard, d.name)
 				}
 				g.press()
-				g.wantEnd(done, "stopped")
+				g.wantEnd(done, "pressed")
 			})
 		})
 	}
@@ -171,7 +171,7 @@ func TestAnAlertWaitsForTheEndOfACall(t *testing.T) {
 			t.Error("it is not heard after the call")
 		}
 		g.press()
-		g.wantEnd(done, "stopped")
+		g.wantEnd(done, "pressed")
 	})
 }
 
@@ -207,7 +207,7 @@ func TestContentGivesWayToAnAlert(t *testing.T) {
 				t.Errorf("pauses %t: content was heard for %v in four seconds of an alert", pauses, heard)
 			}
 			g.press()
-			g.wantEnd(done, "stopped")
+			g.wantEnd(done, "pressed")
 			g.quiet()
 			g.whole(200)
 			if want := []string{fmt.Sprint(turn.EndedFinished, " 20s")}; !slices.Equal(b.ends, want) {
@@ -243,12 +243,12 @@ func TestAlertsRingAsOneAndEachHasItsEnd(t *testing.T) {
 		g.settle()
 		g.press()
 		for _, done := range []<-chan alert.How{pasta, eggs, rice} {
-			g.wantEnd(done, "stopped")
+			g.wantEnd(done, "pressed")
 		}
 		g.wantEnd(late, "none")
 		time.Sleep(2 * time.Second)
 		g.press()
-		g.wantEnd(late, "stopped")
+		g.wantEnd(late, "pressed")
 		g.quiet()
 		if want := []string{"the pasta, the eggs, the tea", "the pasta, the eggs", "the pasta, the eggs, the rice", "the soup"}; !slices.Equal(texts, want) {
 			t.Errorf("the rounds were about %q; want %q", texts, want)

@@ -50,17 +50,18 @@ func (r *runner) carryOut(e turn.Effect) {
 	case turn.StartStream:
 		r.startStream(e)
 	case turn.StopStream:
-		r.stopJob(e.Handle, turn.EndedInterrupted)
+		r.stopJob(e.Handle, turn.EndedStopped)
+		r.foci.hold(true)
 	case turn.StartClaim:
 		r.startClaim(e)
 	case turn.StopClaim:
-		how := turn.EndedInterrupted
+		how := turn.EndedHungUp
 		if e.Preempted {
 			how = turn.EndedPreempted
 		}
 		r.stopJob(e.Handle, how)
 	case turn.StopAlert:
-		r.alerts.answer(e.Elsewhere)
+		r.alerts.answer(e)
 	case turn.DiscardHandle:
 		r.discard(e.Handle, e.Why)
 

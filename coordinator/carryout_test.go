@@ -276,7 +276,7 @@ func TestACutStreamTellsWhereTheListenerWas(t *testing.T) {
 		h.next()
 		h.carryOut(turn.StopStream{Handle: name})
 		h.carryOut(turn.StopStream{Handle: name}) // twice is harmless
-		if got := one[jobEnded](h); got.how != turn.EndedInterrupted || e != (ending{turn.EndedInterrupted, rate * 3 / 2, 1}) {
+		if got := one[jobEnded](h); got.how != turn.EndedStopped || e != (ending{turn.EndedStopped, rate * 3 / 2, 1}) {
 			t.Errorf("ended %v, callback %+v; want interrupted at 1.5 s, once", got.how, e)
 		}
 	})
@@ -291,7 +291,7 @@ func TestAStreamThatDoesNotDieIsGivenUp(t *testing.T) {
 		h.carryOut(turn.StartStream{Turn: "t-1", Handle: name})
 		h.carryOut(turn.StopStream{Handle: name})
 		time.Sleep(dying)
-		if got := one[jobEnded](h); got.how != turn.EndedInterrupted || e.n != 1 {
+		if got := one[jobEnded](h); got.how != turn.EndedStopped || e.n != 1 {
 			t.Errorf("ended %v, callback %+v; want interrupted once after %v", got.how, e, dying)
 		}
 		if len(h.jobSlots) != 1 {
@@ -341,7 +341,7 @@ func TestACallSurvivesABounce(t *testing.T) {
 				g.settle()
 				how, sounds, err := turn.EndedFinished, []int16{1}, error(nil)
 				if !row.bounce {
-					how, sounds, err = turn.EndedInterrupted, nil, errCut
+					how, sounds, err = turn.EndedHungUp, nil, errCut
 				}
 				if got := g.heardAfter(edge); !slices.Equal(got, sounds) || !errors.Is(wrote, err) {
 					t.Errorf("after the press %v sounded, and write said %v; want %v, %v", got, wrote, sounds, err)

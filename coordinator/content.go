@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"conch/coordinator/turn"
@@ -87,7 +88,9 @@ func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.En
 		case src := <-c.again:
 			c.move(src)
 		case <-drained:
-			if c.forget(); len(c.kept) <= roughly && err != nil {
+			if c.forget(); len(c.kept) <= roughly && errors.Is(err, ErrStopped) {
+				return turn.EndedStopped, over, nil
+			} else if len(c.kept) <= roughly && err != nil {
 				return turn.EndedFailed, over, err
 			} else if len(c.kept) <= roughly {
 				return turn.EndedFinished, over, nil
@@ -100,7 +103,7 @@ func (c *playback) play(ctx context.Context, returned <-chan error) (how turn.En
 			c.src.Close()
 		}
 	}
-	return turn.EndedInterrupted, over, nil
+	return turn.EndedStopped, over, nil
 }
 
 // feed gives the source what it does not have yet, and waits for another one where that ends meanwhile, or for the end of ctx.

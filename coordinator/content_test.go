@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/coordinator/focus"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
@@ -254,6 +255,8 @@ func TestAnEndIsNeverLate(t *testing.T) {
 		for at := time.Duration(0); at <= 2*time.Second; at += 50 * time.Millisecond {
 			synctest.Test(t, func(t *testing.T) {
 				g := newRig(t)
+				below := newBook(time.Hour)
+				g.plays(below.StreamFunc)
 				b := newBook(length)
 				g.plays(b.StreamFunc)
 				time.Sleep(at)
@@ -266,6 +269,9 @@ func TestAnEndIsNeverLate(t *testing.T) {
 				ends := b.ended()
 				if len(ends) != 1 || strings.HasPrefix(ends[0], "finished") != finished && at < length-page { // of the last page so little may be left
 					t.Fatalf("%s after %v: ends %q", name, at, ends)
+				}
+				if n := len(below.ended()); n != 0 && !(n == 1 && (finished || name == "the device's end" || at >= length-page)) {
+					t.Fatalf("%s after %v: what lies beneath has %d ends", name, at, n)
 				}
 				if took := time.Since(began); took > 2*time.Second {
 					t.Errorf("%s after %v: it took %v", name, at, took)
@@ -358,11 +364,6 @@ func TestStopEndsContentForGood(t *testing.T) {
 			g.call(g.utter(time.Second), "stop")
 		},
 		"hush": func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) },
-		"other content": func(g *rig) {
-			other := newBook(time.Second)
-			other.Run = func(_ context.Context, write func([]int16) error) error { return write(tone(time.Second, 99)) }
-			g.plays(other.StreamFunc)
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -379,13 +380,227 @@ func TestStopEndsContentForGood(t *testing.T) {
 						t.Errorf("page %d was heard at %v, after the end at %v", p.value, p.from.Sub(g.start), from)
 					}
 				}
-				wantEqual(t, "ends", b.ends, []string{"interrupted 3s"})
+				wantEqual(t, "ends", b.ends, []string{"stopped 3s"})
 				if !errors.Is(b.err, errCut) {
 					t.Errorf("its producer was told %v", b.err)
 				}
 			})
 		})
 	}
+}
+
+// clip is content of one value.
+func clip(length time.Duration, value int16) *book {
+	b := newBook(length)
+	b.Run = func(_ context.Context, write func([]int16) error) error { return write(tone(length, value)) }
+	return b
+}
+
+// values are those of content that were heard, each once for a stretch of it; those of a book are 100.
+func (g *rig) values() (all []int16) {
+	values, _ := g.pages()
+	for i, v := range values {
+		values[i] = min(v, 100)
+	}
+	return slices.Compact(values)
+}
+
+// What displaces content and comes to its end by itself gives it back, at the sample behind the last that was heard; what a person stops does
+// not, until a person says so.
+func TestContentIsAStack(t *testing.T) {
+	hush := func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) }
+	stop := func(g *rig) {
+		g.tools["stop"] = func(context.Context, string) ToolResult { return ToolResult{Effect: turn.EffectCancelMedia} }
+		g.call(g.utter(200*time.Millisecond), "stop")
+	}
+	goOn := func(g *rig) {
+		if !g.GoOn(g.t.Context()) {
+			g.t.Error("nothing goes on")
+		}
+	}
+	for _, row := range []struct {
+		name        string
+		clip        time.Duration // by which the book is displaced, after two seconds
+		err         error         // of the clip
+		by          func(g *rig)  // while the clip plays
+		goOn        bool          // a person asks for it
+		ends, clips string
+	}{
+		{name: "a short one", clip: 1500 * time.Millisecond, ends: "finished 5s", clips: "finished 1.5s"},
+		{name: "a long one", clip: 20 * time.Second, ends: "finished 5s", clips: "finished 20s"},
+		{name: "one that fails", clip: 1500 * time.Millisecond, err: errors.New("the disk is gone"), ends: "finished 5s", clips: "failed 1.5s"},
+		{name: "one that falls asleep", clip: 1500 * time.Millisecond, err: ErrStopped, clips: "stopped 1.5s"},
+		{name: "one that is pressed at", clip: 3 * time.Second, by: disturbances[0].by, ends: "finished 5s", clips: "finished 3s"},
+		{name: "one that is hushed", clip: time.Minute, by: hush, clips: "stopped 1s"},
+		{name: "one that is stopped", clip: time.Minute, by: stop, clips: "stopped 1s"},
+		{name: "one that is hushed, and go on", clip: time.Minute, by: hush, goOn: true, ends: "finished 5s", clips: "stopped 1s"},
+		{name: "one that is stopped, and go on", clip: time.Minute, by: stop, goOn: true, ends: "finished 5s", clips: "stopped 1s"},
+		{name: "go on while it plays", clip: 3 * time.Second, by: goOn, ends: "finished 5s", clips: "finished 3s"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := newRig(t)
+				b, c := newBook(5*time.Second), clip(row.clip, 50)
+				run := c.Run
+				c.Run = func(ctx context.Context, write func([]int16) error) error {
+					if err := run(ctx, write); err != nil {
+						return err
+					}
+					return row.err
+				}
+				g.plays(b.StreamFunc)
+				time.Sleep(2 * time.Second)
+				g.plays(c.StreamFunc)
+				time.Sleep(time.Second)
+				if row.by != nil {
+					row.by(g)
+				}
+				time.Sleep(time.Minute)
+				if row.goOn {
+					goOn(g)
+					time.Sleep(10 * time.Second)
+				}
+				g.settle()
+				wantEqual(t, "ends of the clip", c.ended(), []string{row.clips})
+				if row.ends == "" {
+					wantEqual(t, "ends of the book", b.ended(), nil)
+					wantEqual(t, "heard", g.values(), []int16{100, 50})
+					goOn(g)
+					time.Sleep(10 * time.Second)
+					g.settle()
+				}
+				wantEqual(t, "ends of the book", b.ended(), []string{"finished 5s"})
+				wantEqual(t, "heard", g.values(), []int16{100, 50, 100})
+				g.quiet()
+				if g.GoOn(t.Context()) {
+					t.Error("something goes on when all is over")
+				}
+			})
+		})
+	}
+}
+
+// What came back is what plays: a hush stops it, and that it waited too long is said.
+func TestWhatCameBackIsWhatPlays(t *testing.T) {
+	for name, by := range map[string]func(g *rig){
+		"stopped": func(g *rig) { g.Hush(g.Now(), g.speaker.Drop()) },
+		"expired": func(g *rig) {
+			g.tools["dial"] = func(context.Context, string) ToolResult {
+				return ToolResult{Effect: turn.EffectInputClaim, Claim: ClaimFunc{Run: func(ctx context.Context, _ <-chan []int16, _ func([]int16) error) error {
+					time.Sleep(40 * time.Second) // the call
+					return nil
+				}}}
+			}
+			g.call(g.utter(200*time.Millisecond), "dial")
+			time.Sleep(time.Minute)
+			if !g.has("words paused_too_long") {
+				g.t.Errorf("nothing is said of it: %q", g.take())
+			}
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t)
+			b := newBook(time.Minute)
+			b.Patience = 30 * time.Second
+			g.plays(b.StreamFunc)
+			time.Sleep(time.Second)
+			g.plays(clip(time.Second, 50).StreamFunc)
+			for len(b.ended()) == 0 {
+				if _, heard := g.pages(); heard >= 3*time.Second {
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			by(g)
+			g.quiet()
+			if ends := b.ended(); len(ends) != 1 || !strings.HasPrefix(ends[0], name) {
+				t.Errorf("it ended as %q; want %q", ends, name)
+			}
+		})
+	}
+}
+
+// Three lie on one another at most. Each has one end, and which one it is tells why.
+func TestAFullStackDropsTheOldest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		var all []*book
+		for i := range 4 {
+			b := clip(5*time.Second, int16(10+i))
+			all = append(all, b)
+			g.plays(b.StreamFunc)
+			time.Sleep(time.Second)
+		}
+		wantEqual(t, "ends of the oldest", all[0].ended(), []string{"preempted 1s"})
+		again := clip(time.Second, 14)
+		g.plays(again.StreamFunc)
+		wantEqual(t, "ends of the next one", all[1].ended(), []string{"preempted 1s"})
+		g.quiet()
+		for _, b := range append(all[2:], again) {
+			if ends := b.ended(); len(ends) != 1 || !strings.HasPrefix(ends[0], "finished ") {
+				t.Errorf("ends %q; want one, finished", ends)
+			}
+		}
+		wantEqual(t, "heard", g.values(), []int16{10, 11, 12, 13, 14, 13, 12})
+	})
+}
+
+// Another place in a book takes the place of the one that plays, beneath whatever it is.
+func TestAStreamOfTheSameKeyTakesItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		music, one, two := clip(5*time.Second, 10), clip(time.Minute, 11), clip(time.Second, 12)
+		one.Key, two.Key = "moby", "moby"
+		for _, b := range []*book{music, one, two} {
+			g.plays(b.StreamFunc)
+			time.Sleep(500 * time.Millisecond)
+		}
+		wantEqual(t, "ends of the one before", one.ended(), []string{"preempted 500ms"})
+		g.quiet()
+		wantEqual(t, "heard", g.values(), []int16{10, 11, 12, 10})
+	})
+}
+
+// What lies beneath for longer than its patience ends. The skill is told so, and nothing is said, since something else plays.
+func TestPatienceRunsOutBeneathOtherContent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b, c := newBook(time.Minute), clip(50*time.Second, 50)
+		b.Patience = 30 * time.Second
+		g.plays(b.StreamFunc)
+		time.Sleep(2 * time.Second)
+		g.plays(c.StreamFunc)
+		time.Sleep(40 * time.Second)
+		g.settle()
+		wantEqual(t, "ends", b.ended(), []string{"expired 2s"})
+		g.quiet()
+		wantEqual(t, "ends of the other", c.ended(), []string{"finished 50s"})
+		if g.has("words paused_too_long") {
+			t.Errorf("it is said: %q", g.take())
+		}
+	})
+}
+
+// A skill is told how its stream is heard, and none before its end.
+func TestContentIsToldItsFocus(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		b, c := newBook(5*time.Second), clip(time.Second, 50)
+		var told, clips []string
+		b.Focus = func(l focus.Level) { told = append(told, l.String()) }
+		c.Focus = func(l focus.Level) { clips = append(clips, l.String()) }
+		ended := b.Ended
+		b.Ended = func(how turn.EndedHow, heard int) { told = append(told, how.String()); ended(how, heard) }
+		g.plays(b.StreamFunc)
+		time.Sleep(time.Second)
+		g.plays(c.StreamFunc)
+		time.Sleep(3 * time.Second)
+		disturbances[0].by(g)
+		g.quiet()
+		begun := func(told []string) []string { return told[max(0, slices.Index(told, "foreground")):] } // a stream may begin behind the end of its turn
+		wantEqual(t, "told", begun(told), []string{"foreground", "paused", "foreground", "paused", "foreground", "none", "finished"})
+		wantEqual(t, "the clip is told", begun(clips), []string{"foreground", "none"})
+	})
 }
 
 // Content whose patience runs out is told to have ended, and that is said, once, and not into the call that it waited for.
@@ -483,14 +698,19 @@ func TestACompletionPromptFollowsANaturalEndOnly(t *testing.T) {
 			g.tools["stop"] = func(context.Context, string) ToolResult { return ToolResult{Effect: turn.EffectCancelMedia} }
 			g.call(g.utter(time.Second), "stop")
 		}, false},
-		{"other content", func(g *rig, _ *book) { g.plays(newBook(time.Second).StreamFunc) }, false},
+		{"another place in it", func(g *rig, b *book) {
+			other := newBook(time.Second)
+			other.Key = b.Key
+			g.plays(other.StreamFunc)
+		}, false},
+		{"its end beneath another one", func(g *rig, _ *book) { g.plays(newBook(time.Second).StreamFunc) }, true},
 		{"a crash", func(_ *rig, b *book) { b.crash.Store(true) }, false},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := newRig(t)
 				b := newBook(5 * time.Second)
-				b.Done = "that was chapter three"
+				b.Done, b.Key = "that was chapter three", "moby"
 				run := b.Run
 				b.Run = func(ctx context.Context, write func([]int16) error) error {
 					if err := run(ctx, write); err != nil || !b.crash.Load() {

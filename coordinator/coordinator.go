@@ -265,6 +265,23 @@ type Outlet struct{ *Coordinator }
 // Post puts a fact into the inbox, and waits while that is full: not from within a method that the coordinator calls.
 func (o Outlet) Post(ev turn.Event) { o.inbox.put(entry{ev: ev}) }
 
+// goingOn is an entry of the inbox: a person wants to hear what lies below something that was stopped.
+type goingOn chan bool
+
+// GoOn has content come back that a person's word or hush has left silent, and tells whether anything plays then. It waits for the runner.
+func (c *Coordinator) GoOn(ctx context.Context) bool {
+	is := make(goingOn, 1)
+	if !c.inbox.post(entry{of: is}) {
+		return false
+	}
+	select {
+	case plays := <-is:
+		return plays
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // Call has f called by the runner, between two facts: who wants to know whether the runner still goes round waits for
 // that. It never waits itself; false says that the runner has ended, or that too many calls wait already.
 func (c *Coordinator) Call(f func()) bool { return c.inbox.post(entry{of: f}) }

@@ -130,9 +130,35 @@ func (f *foci) hushed() {
 
 // begin has a stream wait for the focus.
 func (f *foci) begin(j *job, of StreamFunc) {
+	instead := focus.ID(0)
+	for _, o := range f.jobs {
+		if o.key == j.key && j.key != "" {
+			instead = o.focus
+		}
+	}
 	f.jobs = append(f.jobs, j)
-	j.focus = f.last + 1
-	f.acquire(focus.Content, focus.Activity{Mixable: !of.Pauses, Patience: cmp.Or(of.Patience, contentPatience)})
+	f.last++
+	j.focus = f.last
+	f.feed(focus.Acquired{At: f.clock.Now(), Channel: focus.Content, Instead: instead, Activity: focus.Activity{
+		ID: j.focus, Mixable: !of.Pauses, Patience: cmp.Or(of.Patience, contentPatience),
+	}})
+}
+
+// hold has content wait until a person asks for it, or no longer.
+func (f *foci) hold(on bool) {
+	if on {
+		f.feed(focus.Stopped{At: f.clock.Now()})
+	} else {
+		f.feed(focus.Resumed{At: f.clock.Now()})
+	}
+}
+
+// playing is the stream that is heard where nothing is in front of it; nil: none, or a person has to ask for it.
+func (f *foci) playing() *job {
+	if f.m.Held() {
+		return nil
+	}
+	return f.job(f.m.Holder(focus.Content))
 }
 
 // alerting tells that nothing goes before what rings.
@@ -170,6 +196,13 @@ func (f *foci) feed(ev focus.Event) {
 			continue
 		}
 		f.log.Debug(logEffectFocus, "turn", j.turn, "handle", uint64(j.handle), "order", o.Do.String())
+		if l := f.m.Level(o.ID); l != 0 {
+			select {
+			case <-j.levels: // it is another one by now
+			default:
+			}
+			j.levels <- l
+		}
 		switch o.Do {
 		case focus.Play, focus.Duck:
 			f.sound(j, o.Do == focus.Duck)
@@ -179,8 +212,11 @@ func (f *foci) feed(ev focus.Event) {
 				f.outputs.over(*src)
 			}
 		case focus.End:
-			if o.Why == focus.Expired {
+			switch o.Why {
+			case focus.Expired:
 				j.why.Store(uint32(turn.EndedExpired))
+			case focus.Replaced:
+				j.why.Store(uint32(turn.EndedPreempted))
 			}
 			f.stop(j)
 		}

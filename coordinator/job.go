@@ -21,6 +21,8 @@ type job struct {
 	// fixed after startStream
 	content *playback // of a stream
 	focus   focus.ID
+	key     string           // of its stream
+	levels  chan focus.Level // of one place, the latest: how it is heard now
 
 	// atomic
 	src     atomic.Pointer[Source] // replaced by the runner only

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"conch/coordinator/focus"
 	"conch/coordinator/turn"
 )
 
@@ -15,6 +16,9 @@ const dying = 5 * time.Second
 
 // errCut is what a stream's write returns once nobody will hear it any more.
 var errCut = errors.New("coordinator: the stream was cut (return now; nothing written is heard)")
+
+// ErrStopped is what a stream returns that ends because a person wanted it to, by a sleep timer: then it was stopped, and has not failed.
+var ErrStopped = errors.New("coordinator: a person wanted the stream to stop by now")
 
 // jobEnded is how a job reports to the runner, which forgets the handle and tells the machine.
 type jobEnded struct {
@@ -32,19 +36,47 @@ func (r *runner) startStream(e turn.StartStream) {
 	fn := h.result.Stream
 	j := newJob(r.ctx, h, e.Handle)
 	c := newPlayback(r.c.o.Clock, fn, func() { r.c.Call(func() {}) })
-	j.content = c
+	j.content, j.key, j.levels = c, fn.Key, make(chan focus.Level, 1)
+	told := r.tellFocus(j, fn.Focus)
 	r.start(j, fn.Run, c.write, func(returned <-chan error) (turn.EndedHow, int, error) {
 		how, over, err := c.play(j.ctx, returned)
-		if how == turn.EndedInterrupted && !over {
+		if how == turn.EndedStopped && !over {
 			err = r.reap(j, returned)
 		}
 		return how, c.position(), err
 	}, func(how turn.EndedHow, heard int) {
+		told()
 		if fn.Ended != nil {
 			fn.Ended(how, heard)
 		}
 	})
 	r.foci.begin(j, fn)
+}
+
+// tellFocus tells a skill how its stream is heard. What it returns ends that, and waits until the last of it was told.
+func (r *runner) tellFocus(j *job, tell func(focus.Level)) (end func()) {
+	if tell == nil {
+		return func() {}
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	r.spawn(func() {
+		defer close(done)
+		last := focus.Level(0)
+		for {
+			now := focus.Level(0)
+			select {
+			case now = <-j.levels:
+			case <-over:
+			}
+			if now != last || now == 0 {
+				callback(r.log, j.turn, func() { tell(now) })
+			}
+			if last = now; now == 0 {
+				return
+			}
+		}
+	})
+	return func() { close(over); <-done }
 }
 
 // startClaim gives microphone and speaker to a claim.
@@ -88,7 +120,7 @@ func (r *runner) start(j *job, run producer, write func(context.Context, []int16
 	log := r.log.With("turn", j.turn, "kind", j.kind.String(), "handle", uint64(j.handle))
 	end := func(how turn.EndedHow, heard int, err error) {
 		defer j.cancel()
-		if how == turn.EndedInterrupted {
+		if how == turn.EndedStopped {
 			how = max(how, turn.EndedHow(j.why.Load()))
 		}
 		a := []any{"how", how.String(), "heard_ms", ms(samples(heard))}
@@ -162,21 +194,21 @@ func (r *runner) attend(j *job, returned <-chan error) (turn.EndedHow, error) {
 	select {
 	case err = <-returned:
 	case <-j.ctx.Done():
-		return turn.EndedInterrupted, r.reap(j, returned)
+		return turn.EndedStopped, r.reap(j, returned)
 	}
 	src := *j.src.Load()
 	src.Close()
 	select {
 	case <-src.Drained():
 	case <-j.ctx.Done():
-		return turn.EndedInterrupted, nil
+		return turn.EndedStopped, nil
 	}
 	if int64(src.Heard()) < j.written.Load() { // dropped, or a speaker that counts roughly; see settle
 		t := r.c.o.Clock.NewTimer(settle)
 		defer t.Stop()
 		select {
 		case <-j.ctx.Done():
-			return turn.EndedInterrupted, nil
+			return turn.EndedStopped, nil
 		case <-t.C():
 		}
 	}
@@ -214,6 +246,6 @@ func (r *runner) discard(h turn.Handle, why string) {
 	}
 	r.log.Info(logHandleDropped, "turn", e.turn, "handle", uint64(h), "kind", e.result.Effect.String(), "why", why)
 	if e.result.Effect == turn.EffectInputClaim {
-		r.spawn(func() { callback(r.log, e.turn, func() { e.result.Claim.over(turn.EndedInterrupted) }) })
+		r.spawn(func() { callback(r.log, e.turn, func() { e.result.Claim.over(turn.EndedStopped) }) })
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"conch/coordinator/focus"
 	"conch/coordinator/turn"
 )
 
@@ -110,12 +111,14 @@ type ToolResult struct {
 // StreamFunc produces audio until it is done or ctx ends. write blocks at the pace of the speaker, for as long as a pause
 // lasts, and fails when the stream has ended. ended, if not nil, is called exactly once if the stream started, with the samples that were heard.
 type StreamFunc struct {
+	Key      string        // a new stream of this key takes the place of the old one; any other displaces it; empty: none is of this key
 	Live     bool          // it goes on whether it is heard or not
 	Pauses   bool          // where others speak it pauses; else it sounds on softly, but beneath a person who speaks
 	Patience time.Duration // it is paused for so long at most, then it ends as expired; 0: 5 min
 	Done     string        // the prompt of the turn that follows a finished one; empty: none follows
 	Run      func(ctx context.Context, write func(pcm []int16) error) error
 	Heard    func(samples int, paused bool) // some ten times a second while it sounds, and when it falls silent; it must not wait
+	Focus    func(focus.Level)              // unless nil, told whenever that is another one, the latest first; 0: none, its end
 	Ended    func(how turn.EndedHow, heard int)
 }
 

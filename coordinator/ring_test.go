@@ -67,7 +67,7 @@ func TestAPressAnswersWhatRings(t *testing.T) {
 		g.press()
 		time.Sleep(time.Second)
 		g.settle()
-		wantEqual(t, "ends", v.ends, []string{"interrupted"})
+		wantEqual(t, "ends", v.ends, []string{"hung up"})
 		if ends := g.ends(); len(ends) > 0 {
 			t.Errorf("turns began: %q", ends)
 		}
@@ -90,7 +90,7 @@ func TestWhatRingsAndIsNotAnswered(t *testing.T) {
 				time.Sleep(5 * time.Second)
 				end(g, withdraw)
 				g.settle()
-				wantEqual(t, "ends", v.ends, []string{"interrupted"})
+				wantEqual(t, "ends", v.ends, []string{"stopped"})
 				if v.began > 0 {
 					t.Error("it began")
 				}

@@ -158,6 +158,9 @@ func (r *runner) take(e entry) {
 	case jobEnded:
 		h := r.handles.of[of.job.handle]
 		delete(r.handles.of, of.job.handle)
+		if of.how == turn.EndedStopped && !of.job.stopped && of.job.kind == turn.EffectAudioStream {
+			r.foci.hold(true)
+		}
 		r.foci.over(of.job)
 		if src := of.job.src.Load(); src != nil {
 			(*src).Close() // of content, the one that was opened last may have come after its end
@@ -170,6 +173,7 @@ func (r *runner) take(e entry) {
 			if done := h.result.Stream.Done; done != "" && of.how == turn.EndedFinished && !of.job.stopped {
 				r.injections.add(completion(done))
 			}
+			r.streamBack()
 		}
 		return
 	case *speech:
@@ -207,6 +211,11 @@ func (r *runner) take(e entry) {
 		return
 	case func():
 		of()
+		return
+	case goingOn:
+		r.foci.hold(false)
+		r.streamBack()
+		of <- r.foci.playing() != nil
 		return
 	case sayingTo:
 		of <- r.saying()
@@ -253,6 +262,13 @@ func (r *runner) take(e entry) {
 		r.c.o.OnSpent(p.Turn)
 	case e.granted:
 		r.fact(turn.FloorGranted{At: r.now(), Turn: p.Turn})
+	}
+}
+
+// streamBack tells the machine what plays now that nothing has displaced it any more.
+func (r *runner) streamBack() {
+	if j := r.foci.playing(); j != nil && !r.m.Streaming() {
+		r.fact(turn.StreamBack{At: r.now(), Turn: j.turn, Handle: j.handle})
 	}
 }
 

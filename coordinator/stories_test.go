@@ -182,7 +182,7 @@ func TestAProducerThatNeedsHalfASecondToDieDelaysNothing(t *testing.T) { // row 
 		if got := g.heardAfter(edge); !slices.Equal(got, []int16{3}) {
 			t.Errorf("heard the values %v after the press; want only 3", got)
 		}
-		if !slices.Equal(how, []turn.EndedHow{turn.EndedInterrupted}) {
+		if !slices.Equal(how, []turn.EndedHow{turn.EndedStopped}) {
 			t.Errorf("the stream ended %v; want once, interrupted", how)
 		}
 		if got := g.ends(); !slices.Contains(got, "t-2 done") {

@@ -166,7 +166,7 @@ func (r *runner) mind(c *toolCall, returned <-chan struct{}) {
 // lose ends a result that comes to nobody: a claim that exists ends once.
 func (r *runner) lose(c *toolCall, res ToolResult) {
 	if res.Effect == turn.EffectInputClaim {
-		callback(r.log, c.Turn, func() { res.Claim.over(turn.EndedInterrupted) })
+		callback(r.log, c.Turn, func() { res.Claim.over(turn.EndedStopped) })
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"conch/coordinator/alert"
+	"conch/coordinator/focus"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 )
@@ -388,9 +389,21 @@ func (t walkTools) Call(ctx context.Context, c turn.CallTool) ToolResult {
 	switch w.n(8) {
 	case 0, 1:
 		value = contentValue
+		nones := 0
 		return ToolResult{Effect: turn.EffectAudioStream, Stream: StreamFunc{
-			Live: w.n(3) == 0, Pauses: w.n(2) == 0, Patience: time.Duration(w.n(3)*10) * time.Second,
-			Run: produce, Ended: func(turn.EndedHow, int) { count() },
+			Focus: func(l focus.Level) {
+				if nones > 0 {
+					w.t.Errorf("%s is %v after its end", name, l)
+				} else if l == 0 {
+					nones++
+				}
+			},
+			Key: []string{"", "moby"}[w.n(2)], Live: w.n(3) == 0, Pauses: w.n(2) == 0, Patience: time.Duration(w.n(3)*10) * time.Second,
+			Run: produce, Ended: func(turn.EndedHow, int) {
+				if count(); nones != 1 {
+					w.t.Errorf("%s has ended, and was told so %d times", name, nones)
+				}
+			},
 		}}
 	case 2:
 		w.mu.Lock()
@@ -409,6 +422,7 @@ func (t walkTools) Call(ctx context.Context, c turn.CallTool) ToolResult {
 	case 6:
 		panic("a crash")
 	}
+	w.GoOn(ctx)
 	return ToolResult{Output: "done"}
 }
 

@@ -41,8 +41,8 @@ func TestASkillsAlertRingsUntilAPress(t *testing.T) {
 				b.asked.Add(-1) // it begins no turn
 				b.pause(200 * time.Millisecond)
 				b.hand.Release()
-				if how := <-ended; how != skills.Finished {
-					t.Errorf("it ended as %s; want finished", how)
+				if how := <-ended; how != skills.Pressed {
+					t.Errorf("it ended as %s; want pressed", how)
 				}
 				b.until("silence", func() bool { return !b.audible() })
 				b.pause(2 * time.Second)
@@ -53,8 +53,8 @@ func TestASkillsAlertRingsUntilAPress(t *testing.T) {
 				stop = host.Ring(skills.Alert{Ended: func(how skills.Ended) { ended <- how; panic("of a skill") }})
 				b.until("ringing again", b.audible)
 				stop()
-				if how := <-ended; how != skills.Interrupted {
-					t.Errorf("it was taken back, and ended as %s; want interrupted", how)
+				if how := <-ended; how != skills.Stopped {
+					t.Errorf("it was taken back, and ended as %s; want stopped", how)
 				}
 				if len(ended) > 0 {
 					t.Error("it ended twice")
@@ -181,8 +181,8 @@ func TestFlatStoppingAnAlertLeavesTheFloor(t *testing.T) {
 		kitchen.until("ringing", kitchen.audible)
 		kitchen.pause(400 * time.Millisecond)
 		kitchen.hand.Press()
-		if how := <-ended; how != skills.Finished {
-			t.Errorf("it ended as %s; want finished", how)
+		if how := <-ended; how != skills.Pressed {
+			t.Errorf("it ended as %s; want pressed", how)
 		}
 		kitchen.hand.Release()
 		kitchen.asked.Add(-1)

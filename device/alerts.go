@@ -115,8 +115,8 @@ func (d *Device) ring(a skills.Alert) (stop func()) {
 		}
 		if a.Ended != nil {
 			a.Ended([...]skills.Ended{
-				alert.Stopped: skills.Finished, alert.Unanswered: skills.Interrupted, alert.Taken: skills.Interrupted, alert.Failed: skills.Failed,
-				alert.Unheeded: skills.Interrupted,
+				alert.Stopped: skills.Stopped, alert.Unanswered: skills.Expired, alert.Taken: skills.Stopped, alert.Failed: skills.Failed,
+				alert.Unheeded: skills.Expired, alert.Pressed: skills.Pressed,
 			}[how])
 		}
 	}()

@@ -172,7 +172,7 @@ func TestABookGoesOnAtTheSampleThatWasHeardLast(t *testing.T) {
 			b.quiet()
 			at := b.lastBefore(b.now())
 			b.pause(time.Second)
-			if last := b.lastBefore(b.now()); last != at || len(s.ended()) != 1 || s.ended()[0] != skills.Interrupted {
+			if last := b.lastBefore(b.now()); last != at || len(s.ended()) != 1 || s.ended()[0] != skills.Stopped {
 				t.Errorf("after stop it sounds until %v instead of %v, ends %v", last, at, s.ended())
 			}
 		})

@@ -297,7 +297,7 @@ func TestTheTableOfInjectedTurns(t *testing.T) {
 		s.hand.Release()
 		s.quiet()
 		s.alone(callHz, newHz, from)
-		if got := s.list(&s.ends); !slices.Equal(got, []string{"call preempted", "call interrupted"}) {
+		if got := s.list(&s.ends); !slices.Equal(got, []string{"call preempted", "call hung up"}) {
 			t.Errorf("ends %q", got)
 		}
 	})

@@ -22,6 +22,7 @@ import (
 	"conch/companions/skills/system"
 	"conch/companions/skills/timers"
 	"conch/coordinator"
+	"conch/coordinator/focus"
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/announce"
@@ -139,6 +140,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Radio:    tuner.New(d.cfg.Radio.Stations, nil).Radio(),
 		Home:     d.home(),
 		Sleep:    &d.sleep,
+		GoOn:     func(ctx context.Context) bool { return d.coordinator.GoOn(ctx) },
 	}
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)
@@ -201,8 +203,15 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 	switch e := out.Effect.(type) {
 	case skills.AudioStream:
 		r.Effect = turn.EffectAudioStream
-		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done, Run: e.Run, Heard: e.Heard,
-			Ended: func(how turn.EndedHow, heard int) {
+		r.Stream = coordinator.StreamFunc{Live: e.Live, Pauses: e.Pauses, Patience: e.Patience, Done: e.Done, Heard: e.Heard,
+			Run: func(ctx context.Context, write func([]int16) error) error {
+				err := e.Run(ctx, write)
+				if errors.Is(err, skills.ErrAsleep) {
+					return coordinator.ErrStopped
+				}
+				return err
+			},
+			Key: keyOf(out.Skill, e.Key), Focus: tellFocus(e.Focus), Ended: func(how turn.EndedHow, heard int) {
 				if e.Ended != nil {
 					e.Ended(ended(how), heard)
 				}
@@ -225,14 +234,33 @@ func (t toolbox) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResu
 }
 
 func ended(how turn.EndedHow) skills.Ended {
-	switch how {
-	case turn.EndedFinished:
-		return skills.Finished
-	case turn.EndedInterrupted, turn.EndedExpired:
-		return skills.Interrupted
-	case turn.EndedPreempted:
-		return skills.Preempted
-	default:
-		return skills.Failed
+	return [...]skills.Ended{
+		turn.EndedFinished: skills.Finished, turn.EndedStopped: skills.Stopped, turn.EndedFailed: skills.Failed,
+		turn.EndedExpired: skills.Expired, turn.EndedPreempted: skills.Preempted, turn.EndedHungUp: skills.HungUp,
+	}[how]
+}
+
+// keyOf is the key of a stream, among those of all skills.
+func keyOf(skill, key string) string {
+	if key == "" {
+		return ""
+	}
+	return skill + "/" + key
+}
+
+// tellFocus puts how a stream is heard into the words of skills.
+func tellFocus(tell func(skills.Focus)) func(focus.Level) {
+	if tell == nil {
+		return nil
+	}
+	return func(l focus.Level) {
+		switch l {
+		case focus.Foreground:
+			tell(skills.Foreground)
+		case 0:
+			tell(skills.NoFocus)
+		default:
+			tell(skills.Background)
+		}
 	}
 }

@@ -27,6 +27,8 @@ type Host struct {
 	Radio    *Radio                    // nil: there are no stations
 	Home     *Home                     // nil: nothing of a house is configured
 	Sleep    *Sleep                    // when what plays is to stop; one for all skills
+	// GoOn has what plays come back that a person has left silent beneath something that was stopped, and tells whether anything plays then.
+	GoOn func(context.Context) bool
 }
 
 // Store keeps what a skill must not forget, for each companion apart; "" is the device itself. What a method has written is on the
@@ -79,8 +81,8 @@ type Alert struct {
 	Longest time.Duration // 0: five minutes
 	// Later has it ring again in five minutes instead, and ends this one; nil: it cannot. An error is for people.
 	Later func() error
-	// Ended is called once, unless nil: finished (a person stopped it), interrupted (its time was over, or stop was called), failed (nobody
-	// can have heard it, or the device has ended).
+	// Ended is called once, unless nil: pressed, stopped (by a person's word or hush, or by stop), expired (nobody pressed in its time), failed
+	// (nobody can have heard it, or the device has ended).
 	Ended func(how Ended)
 }
 

@@ -126,14 +126,17 @@ type (
 	//
 	// Whatever interrupts it (a press, a call, an announcement), it goes on afterwards with the sample behind the last that was
 	// heard, and Run need not know; what a Live one (a radio) brings meanwhile is skipped. Beneath an announcement it sounds on
-	// softly, or Pauses. If it has to wait for longer than its Patience (5 min if none is set), it ends as interrupted.
+	// softly, or Pauses. If it has to wait for longer than its Patience (5 min if none is set), it ends as expired. Another stream displaces it,
+	// and it comes back after the end that the other comes to by itself; one of this skill with its Key takes its place.
 	AudioStream struct {
+		Key      string
 		Live     bool
 		Pauses   bool
 		Patience time.Duration
 		Done     string // what the model is told once it has come to its end by itself, and only then; empty: nothing
 		Run      func(ctx context.Context, write func(pcm []int16) error) error
 		Heard    func(samples int, paused bool) // unless nil, told some ten times a second, and when it is paused; it must not wait
+		Focus    func(Focus)                    // unless nil, told whenever that changes, and NoFocus before Ended; it must not wait
 		Ended    func(how Ended, heard int)
 	}
 	// InputClaim owns microphone and speaker until Run returns. mic brings what the microphone captures, 10 ms a piece: of what Run does not
@@ -156,8 +159,21 @@ type Ended string
 
 // Ends.
 const (
-	Finished    Ended = "finished"
-	Interrupted Ended = "interrupted"
-	Failed      Ended = "failed"
-	Preempted   Ended = "preempted" // of a claim: something urgent had to be said
+	Finished  Ended = "finished"  // by itself
+	Stopped   Ended = "stopped"   // by a person's word or hush, or by the skill, or the device ends
+	Pressed   Ended = "pressed"   // of an alert: a person pressed
+	HungUp    Ended = "hung up"   // of a claim: a person ended the call
+	Preempted Ended = "preempted" // of a claim: something urgent had to be said; of a stream: another one took its place, or too many lay above it
+	Expired   Ended = "expired"   // of a stream: its patience is over; of an alert: its time
+	Failed    Ended = "failed"
+)
+
+// Focus is how a stream is heard.
+type Focus string
+
+// Focuses.
+const (
+	Foreground Focus = "foreground" // as it is
+	Background Focus = "background" // softly or not at all, behind others
+	NoFocus    Focus = "none"       // it has ended
 )

@@ -2,12 +2,16 @@ package skills
 
 import (
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 )
 
 // fading is for how long what plays becomes softer before it stops; our choice.
 const fading = 20 * time.Second
+
+// ErrAsleep is what Run of a stream returns that Sleep has ended: then it was stopped, and nothing that it has displaced comes back by itself.
+var ErrAsleep = errors.New("it was to stop by now")
 
 // Sleep is when what plays is to stop: one time for all that plays on a device. Its zero value is: never.
 type Sleep struct {

@@ -40,7 +40,7 @@ func (s *script) word(t *testing.T, word string) (out []string) {
 	case strings.HasPrefix(word, "withdraw"):
 		feed(Withdrawn{s.now, id})
 	case word == "press":
-		feed(Answered{s.now})
+		feed(Answered{At: s.now})
 	case word == "front", word == "behind":
 		feed(Fronted{s.now, word == "front"})
 	case word == "hush":
@@ -373,7 +373,7 @@ func live(t *testing.T, seed uint64, all map[How]int) {
 		case 2:
 			feed(Withdrawn{now, ID(rng.IntN(int(asked) + 2))})
 		case 3:
-			feed(Answered{now})
+			feed(Answered{At: now})
 		case 4, 5:
 			if m.Any() {
 				front = !front

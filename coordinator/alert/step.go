@@ -21,7 +21,10 @@ type (
 		ID ID
 	}
 	// Answered: a person at this device stops what rings.
-	Answered struct{ At time.Duration }
+	Answered struct {
+		At      time.Duration
+		Pressed bool // with the button; else with a word or a hush
+	}
 	// Hushed: something else does, a hush or a press at another device. It rings once more, after Rest of quiet.
 	Hushed struct{ At time.Duration }
 	// Calmed: no turn, call or words are live any more, or some are.
@@ -79,15 +82,16 @@ type How uint8
 
 // Ends.
 const (
-	Stopped    How = iota // by a person
+	Stopped    How = iota // by a person's word or hush
 	Unanswered            // it was heard for as long as it may be
 	Taken                 // Withdrawn
 	Failed                // nobody can have heard it
 	Unheeded              // hushed for the second time
+	Pressed               // by a person's press
 )
 
 func (h How) String() string {
-	return [...]string{"stopped", "unanswered", "withdrawn", "failed", "unheeded"}[h]
+	return [...]string{"stopped", "unanswered", "withdrawn", "failed", "unheeded", "pressed"}[h]
 }
 
 // Step returns the machine after ev and what becomes of whom, in order.
@@ -101,7 +105,7 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 			s.end(e.At, i, Taken)
 		}
 	case Answered:
-		s.answered(e.At)
+		s.answered(e)
 	case Hushed:
 		s.hushed(e.At)
 	case Calmed:
@@ -150,8 +154,11 @@ func (s *step) asked(e Asked) {
 
 // answered ends all that rings, but for what has joined with the round that sounds: nobody has been told of it yet, so who has stopped
 // the pasta has not seen to the eggs. That begins anew, after a pause.
-func (s *step) answered(at time.Duration) {
-	m := &s.m
+func (s *step) answered(e Answered) {
+	m, at, how := &s.m, e.At, Stopped
+	if e.Pressed {
+		how = Pressed
+	}
 	joins := func(q item) bool { return m.plays && q.from == m.round }
 	rings := m.queue[:m.n]
 	if !slices.ContainsFunc(rings, func(q item) bool { return q.from > 0 && !joins(q) }) {
@@ -163,7 +170,7 @@ func (s *step) answered(at time.Duration) {
 		}
 	}
 	for m.Begun() {
-		s.end(at, slices.IndexFunc(m.queue[:m.n], func(q item) bool { return q.from > 0 }), Stopped)
+		s.end(at, slices.IndexFunc(m.queue[:m.n], func(q item) bool { return q.from > 0 }), how)
 	}
 }
 

@@ -56,9 +56,14 @@ func (l Level) String() string { return [...]string{"none", "foreground", "ducke
 // behind speech: an answer and the announcement that waited for its end are one disturbance and not two.
 const Breath = 300 * time.Millisecond
 
+// deep is how many activities of Content there are at most: one that is heard, and those that it has displaced. Our choice.
+const deep = 3
+
+const newest = len(channels) - 1 // the place of the newest content; the older ones follow
+
 // Machine is who has the focus of a device, whole, as a comparable value. Its zero value is a device at rest.
 type Machine struct {
-	slots [len(channels)]slot
+	slots [newest + deep]slot
 	back  time.Duration // what was displaced comes back then; 0: nothing is about to
 }
 
@@ -67,6 +72,7 @@ type slot struct {
 	level Level
 	heard bool          // it has been in the foreground, or ducked
 	until time.Duration // its patience ends; 0: it has none, or does not need it
+	held  bool          // content that comes back only when a person asks for it
 }
 
 // Level is how an activity is heard now, 0 if there is none of this name.
@@ -79,8 +85,11 @@ func (m Machine) Level(id ID) Level {
 	return 0
 }
 
-// Holder is the activity of a channel, 0 if there is none.
+// Holder is the activity of a channel, of content the newest; 0 if there is none.
 func (m Machine) Holder(c Channel) ID { return m.slots[index(c)].ID }
+
+// Held tells that the newest content comes back only when a person asks for it.
+func (m Machine) Held() bool { return m.slots[newest].held }
 
 // Wake is when time alone changes something. The runner tells the machine by Passed.
 func (m Machine) Wake() (at time.Duration, ok bool) {

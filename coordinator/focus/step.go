@@ -1,28 +1,38 @@
 package focus
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Event is a fact.
 type Event interface{ event() }
 
 type (
-	// Acquired: an activity begins. Whatever its channel had before ends.
+	// Acquired: an activity begins. Whatever its channel had before ends; content lies beneath it, but for the one that it replaces.
 	Acquired struct {
 		At      time.Duration
 		Channel Channel
+		Instead ID // content that it takes the place of, as another place in a book does; 0: none
 		Activity
 	}
-	// Released: an activity is over: it came to its end, or somebody said stop.
+	// Released: an activity is over: it came to its end, or a person said stop.
 	Released struct {
 		At time.Duration
 		ID ID
 	}
+	// Stopped: a person wants silence. What content there is comes back only when a person asks for it.
+	Stopped struct{ At time.Duration }
+	// Resumed: a person asks for it.
+	Resumed struct{ At time.Duration }
 	// Passed: it is At.
 	Passed struct{ At time.Duration }
 )
 
 func (Acquired) event() {}
 func (Released) event() {}
+func (Stopped) event()  {}
+func (Resumed) event()  {}
 func (Passed) event()   {}
 
 // Order is what becomes of an activity. Each that was Acquired has one End, and nothing after it.
@@ -51,7 +61,7 @@ type Why uint8
 // Reasons.
 const (
 	Over     Why = iota // Released
-	Replaced            // another one of its channel began
+	Replaced            // another one of its channel began, or of content another one instead of it, or one too many
 	Expired             // it was paused for longer than its patience
 )
 
@@ -66,7 +76,11 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 			return m, nil // it has begun already
 		}
 		i := index(e.Channel)
-		s.end(i, Replaced)
+		if i == newest {
+			s.push(e)
+		} else {
+			s.end(i, Replaced)
+		}
 		s.m.slots[i] = slot{Activity: e.Activity}
 		s.settle(e.At)
 	case Released:
@@ -76,8 +90,12 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 				s.settle(e.At)
 			}
 		}
+	case Stopped:
+		s.hold(true, e.At)
+	case Resumed:
+		s.hold(false, e.At)
 	case Passed:
-		for i, o := range m.slots {
+		for i, o := range slices.Backward(m.slots[:]) { // those that follow one that ends move
 			if o.until > 0 && o.until <= e.At {
 				s.end(i, Expired)
 			}
@@ -93,20 +111,50 @@ type step struct {
 }
 
 func (s *step) end(i int, why Why) {
-	if id := s.m.slots[i].ID; id != 0 {
-		s.m.slots[i] = slot{}
-		s.out = append(s.out, Order{id, End, why})
+	id := s.m.slots[i].ID
+	if id == 0 {
+		return
 	}
+	s.m.slots[i] = slot{}
+	if i >= newest {
+		copy(s.m.slots[i:], s.m.slots[i+1:])
+		s.m.slots[len(s.m.slots)-1] = slot{}
+	}
+	s.out = append(s.out, Order{id, End, why})
+}
+
+// push makes the newest place of content free. Where all are taken, the oldest ends.
+func (s *step) push(e Acquired) {
+	for i, o := range s.m.slots[newest:] {
+		if o.ID == e.Instead {
+			s.end(newest+i, Replaced)
+			break
+		}
+	}
+	s.end(len(s.m.slots)-1, Replaced)
+	copy(s.m.slots[newest+1:], s.m.slots[newest:])
+}
+
+// hold has all content wait until a person asks for it, or no longer.
+func (s *step) hold(on bool, at time.Duration) {
+	for i := range s.m.slots[newest:] {
+		o := &s.m.slots[newest+i]
+		o.held = on && o.ID != 0
+	}
+	s.settle(at)
 }
 
 // settle gives each activity its level. Those that give way do so before another one comes forward.
 func (s *step) settle(at time.Duration) {
 	front, exclusive := false, false
-	var want [len(channels)]Level
+	var want [len(s.m.slots)]Level
 	returns := -1
 	for i, o := range s.m.slots {
 		switch {
 		case o.ID == 0:
+			continue
+		case i > newest, o.held: // only content lies beneath content
+			want[i] = Paused
 			continue
 		case !front && o.level == Foreground, !front && !o.heard:
 			want[i] = Foreground

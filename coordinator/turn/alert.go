@@ -31,13 +31,13 @@ func (s *step) answerAlert(e Pressed) {
 	} else {
 		s.do(FlushSpeaker{Turn: e.Turn})
 	}
-	s.stopAlert(false)
+	s.stopAlert(StopAlert{Pressed: true})
 	s.forgetGrant(e.At)
 }
 
-func (s *draft) stopAlert(elsewhere bool) {
+func (s *draft) stopAlert(how StopAlert) {
 	if s.m.alert.begun {
-		s.do(StopAlert{elsewhere})
+		s.do(how)
 		s.m.alert = alert{}
 	}
 }

@@ -319,7 +319,6 @@ func (s *step) drained(e SpeechDrained) {
 		m.calling, m.callingTurn, m.callingSince, m.claim = m.claim, m.turn, e.At, 0
 	}
 	if m.stream != 0 {
-		s.stopStream()
 		s.do(StartStream{Turn: m.turn, Handle: m.stream})
 		m.running, m.runningTurn, m.stream = m.stream, m.turn, 0
 	}

@@ -21,7 +21,7 @@ func (s *step) cut(at time.Duration, next ID, stop bool) {
 	media := func() { // 3
 		if stop {
 			s.stopStream()
-			s.stopAlert(false)
+			s.stopAlert(StopAlert{})
 		}
 		s.stopClaim()
 	}

@@ -66,6 +66,7 @@
 //	SpeechDrained           .     .     .     .          .        .        .        .         .        FI        .         .
 //	WordsSaid               .     .     .     .          .        .        .        .         .        .         .         .
 //	StreamEnded             .     .     .     .          .        .        .        .         .        .         .         .
+//	StreamBack              .     .     .     .          .        .        .        .         .        .         .         .
 //	ClaimEnded              .     .     .     .          .        .        .        .         .        .         .         .
 //	AlertChanged            .     .     .     .          .        .        .        .         .        .         .         .
 //	CallRings               =     =     =     .          .        .        .        .         .        .         .         .

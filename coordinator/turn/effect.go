@@ -140,7 +140,7 @@ type (
 		Turn   ID
 		Handle Handle
 	}
-	// StopStream cancels a running stream and does not wait for it.
+	// StopStream cancels a running stream and does not wait for it. What it has displaced comes back only when a person asks for it.
 	StopStream struct{ Handle Handle }
 	// DiscardHandle forgets something that never started. A discarded claim's end callback still fires once.
 	DiscardHandle struct {
@@ -160,7 +160,7 @@ type (
 		Preempted bool
 	}
 	// StopAlert ends the alert that has begun to ring: a person at this device has heard it. One that is stopped from elsewhere rings again.
-	StopAlert struct{ Elsewhere bool }
+	StopAlert struct{ Elsewhere, Pressed bool }
 	// SetVolume sets and remembers the volume, 0..100.
 	SetVolume struct {
 		Turn   ID

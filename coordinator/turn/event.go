@@ -263,14 +263,15 @@ type EndedHow uint8
 // Ends of a stream or claim.
 const (
 	EndedFinished EndedHow = iota
-	EndedInterrupted
+	EndedStopped           // by a person's word or a hush, or the device ends
 	EndedFailed
 	EndedExpired   // of a stream: it was paused for longer than its patience
-	EndedPreempted // of a claim: an injected turn could not wait for its end
+	EndedPreempted // of a claim: an injected turn could not wait for its end; of a stream: others took its place
+	EndedHungUp    // of a claim: a person ended the call
 )
 
 func (e EndedHow) String() string {
-	return [...]string{"finished", "interrupted", "failed", "expired", "preempted"}[e]
+	return [...]string{"finished", "stopped", "failed", "expired", "preempted", "hung up"}[e]
 }
 
 // StreamEnded: a started stream is over. Exactly one per StartStream.
@@ -278,6 +279,13 @@ type StreamEnded struct {
 	At     time.Duration
 	Handle Handle
 	How    EndedHow
+}
+
+// StreamBack: a stream that was displaced is what plays now.
+type StreamBack struct {
+	At     time.Duration
+	Turn   ID // that began it
+	Handle Handle
 }
 
 // ClaimEnded: a started or latched claim is over. Exactly one per claim.
@@ -355,6 +363,7 @@ func (SoundQueued) event()     {}
 func (SpeechDrained) event()   {}
 func (WordsSaid) event()       {}
 func (StreamEnded) event()     {}
+func (StreamBack) event()      {}
 func (ClaimEnded) event()      {}
 func (AlertChanged) event()    {}
 func (CallRings) event()       {}

@@ -25,7 +25,7 @@ var facts = []struct {
 	{"started", ResponseStarted{}}, {"delta", DeltaArrived{}}, {"spoken", Spoken{}}, {"tool-called", ToolCalled{}},
 	{"tool-returned", ToolReturned{}}, {"done", ResponseDone{}}, {"response-refused", ResponseRefused{}},
 	{"heard", SpeechHeard{}}, {"sound-queued", SoundQueued{}}, {"drained", SpeechDrained{}}, {"words-said", WordsSaid{}},
-	{"stream-ended", StreamEnded{}}, {"claim-ended", ClaimEnded{}}, {"alert", AlertChanged{}},
+	{"stream-ended", StreamEnded{}}, {"stream-back", StreamBack{}}, {"claim-ended", ClaimEnded{}}, {"alert", AlertChanged{}},
 	{"call-rings", CallRings{}}, {"call-gone", CallGone{}},
 	{"ready", SessionReady{}}, {"lost", SessionLost{}}, {"deadline", DeadlinePassed{}},
 }
@@ -95,7 +95,7 @@ func setField(v reflect.Value, word string) error {
 		names := map[string][]string{
 			"EffectKind":     {"none", "audio_stream", "play_sound", "cancel_media", "set_volume", "input_claim"},
 			"ResponseStatus": {"completed", "cancelled", "incomplete", "failed"},
-			"EndedHow":       {"finished", "interrupted", "failed", "expired", "preempted"},
+			"EndedHow":       {"finished", "stopped", "failed", "expired", "preempted", "hung-up"},
 		}[v.Type().Name()]
 		for i, n := range names {
 			if n == word {

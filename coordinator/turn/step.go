@@ -140,6 +140,10 @@ func (s *step) fact(ev Event) {
 		s.proceed(e.At)
 	case StreamEnded:
 		s.streamEnded(e)
+	case StreamBack:
+		if s.m.running == 0 {
+			s.m.running, s.m.runningTurn = e.Handle, e.Turn
+		}
 	case ClaimEnded:
 		s.claimEnded(e)
 	case AlertChanged:
@@ -306,7 +310,7 @@ func (s *step) asked(e Asked) {
 func (s *step) hushed(e Hushed) {
 	s.silenced(e)
 	if e.Room && !e.Own && s.m.alert.rings {
-		s.stopAlert(true)
+		s.stopAlert(StopAlert{Elsewhere: true})
 	}
 }
 

@@ -115,7 +115,7 @@ func TestEveryEndLeavesTheMachineQuiet(t *testing.T) {
 		{"answer done", append(clone(toDraining), "drained t-1")},
 		{"card gone while answering", append(clone(toDraining), "drained t-1 2400", "words-said")},
 		{"hushed", append(clone(toSpeaking), "hush")},
-		{"call hung up", append(clone(call), "press t-2", "claim-ended 7 interrupted")},
+		{"call hung up", append(clone(call), "press t-2", "claim-ended 7 hung-up")},
 		{"call ended", append(clone(call), "claim-ended 7 finished")},
 		{"call broke", append(clone(call), "claim-ended 7 failed", "words-said")},
 	} {

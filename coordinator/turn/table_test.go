@@ -56,6 +56,7 @@ var rows = []struct{ label, fact string }{
 	{"SpeechDrained", "drained t-1"},
 	{"WordsSaid", "words-said"},
 	{"StreamEnded", "stream-ended 99 finished"},
+	{"StreamBack", "stream-back t-0 99"},
 	{"ClaimEnded", "claim-ended 99 finished"},
 	{"AlertChanged", "alert true true"},
 	{"CallRings", "call-rings t-9 99"},

@@ -122,7 +122,7 @@ func (s *step) apply(c *call, e ToolReturned) {
 		m.narrate = true
 	case EffectCancelMedia:
 		s.stopStream() // it is of an earlier turn, so of an earlier call
-		s.stopAlert(false)
+		s.stopAlert(StopAlert{})
 		if c.beats(&m.mediaBy) {
 			s.unlatch(EffectAudioStream, "cancelled")
 		}

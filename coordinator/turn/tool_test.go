@@ -117,7 +117,7 @@ func TestALaterCallBeatsAnEarlierOne(t *testing.T) {
 	}{
 		{"play, stop", []EffectKind{EffectAudioStream, EffectCancelMedia}, toolWorld{discarded: []Handle{1}, bookStopped: true}},
 		{"stop, play", []EffectKind{EffectCancelMedia, EffectAudioStream}, toolWorld{started: []Handle{2}, bookStopped: true}},
-		{"play, play", []EffectKind{EffectAudioStream, EffectAudioStream}, toolWorld{started: []Handle{2}, discarded: []Handle{1}, bookStopped: true}},
+		{"play, play", []EffectKind{EffectAudioStream, EffectAudioStream}, toolWorld{started: []Handle{2}, discarded: []Handle{1}}},
 		{"volume 1, volume 2", []EffectKind{EffectSetVolume, EffectSetVolume}, toolWorld{volume: 2, narrated: true}},
 		{"call, call", []EffectKind{EffectInputClaim, EffectInputClaim}, toolWorld{started: []Handle{2}, discarded: []Handle{1}}},
 		{"sound, sound", []EffectKind{EffectPlaySound, EffectPlaySound}, toolWorld{sounds: []Handle{2}, discarded: []Handle{1}, narrated: true}},

@@ -285,7 +285,7 @@ func (w *watch) old(before Machine, ev Event, out []Effect) {
 
 // answered: a press on what rings stops it and opens no turn, unless it came too soon to be meant; whatever stops one, one had begun.
 func (w *watch) answered(before Machine, ev Event, out []Effect) {
-	stopped := slices.Contains(out, Effect(StopAlert{}))
+	stopped := slices.Contains(out, Effect(StopAlert{})) || slices.Contains(out, Effect(StopAlert{Pressed: true}))
 	if stopped && !before.alert.begun || stopped && w.m.alert != (alert{}) {
 		w.broken("%s stopped what did not ring, or rings on", show(ev))
 	}
@@ -569,9 +569,9 @@ func (w *watch) stop(h Handle, claim bool) {
 	}
 	w.stopped[h] = true
 	if claim {
-		w.later(ClaimEnded{At: w.now, Handle: h, How: EndedInterrupted})
+		w.later(ClaimEnded{At: w.now, Handle: h, How: EndedStopped})
 	} else {
-		w.later(StreamEnded{At: w.now, Handle: h, How: EndedInterrupted})
+		w.later(StreamEnded{At: w.now, Handle: h, How: EndedStopped})
 	}
 }
 

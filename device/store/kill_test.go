@@ -239,7 +239,7 @@ func (v *victim) ring(a skills.Alert) func() {
 	}
 	go func() {
 		v.while(30 * time.Millisecond)
-		a.Ended(skills.Finished)
+		a.Ended(skills.Pressed)
 		v.note("pressed %s", name)
 	}()
 	return func() {}

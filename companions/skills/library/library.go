@@ -33,6 +33,7 @@ type Skill struct {
 	log   *slog.Logger
 	now   func() time.Time
 	sleep *skills.Sleep
+	goes  func(context.Context) bool // whether anything goes on
 
 	making sync.Mutex // an index, which takes its time: held before mu
 
@@ -40,6 +41,7 @@ type Skill struct {
 	index   *index
 	titles  []skills.Title // of which index is
 	streams []*playing     // that were begun and have not ended
+	paused  bool           // a person has paused what plays, and nothing was begun since
 }
 
 // New is the skill; nil where there is no place for a library.
@@ -53,6 +55,9 @@ func New(h skills.Host) skills.Skill {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.goes = h.GoOn; s.goes == nil {
+		s.goes = func(context.Context) bool { return s.current() != nil }
 	}
 	return s
 }
@@ -269,8 +274,12 @@ func (s *Skill) here() (x *index, w *work, file int, at place, err error) {
 
 const nothing = "There is nothing to go on with."
 
-func (s *Skill) goOn(skills.Context, json.RawMessage) (skills.Result, error) {
-	if s.current() != nil { // it was only interrupted by being asked
+// goOn: what was paused goes before what lies beneath it.
+func (s *Skill) goOn(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
+	s.mu.Lock()
+	paused := s.paused
+	s.mu.Unlock()
+	if !paused && s.goes(ctx) { // it was only interrupted by being asked, or lies beneath something that was stopped
 		return skills.Result{Output: "It goes on."}, nil
 	}
 	x, w, file, at, err := s.here()
@@ -287,6 +296,9 @@ func (s *Skill) pause(skills.Context, json.RawMessage) (skills.Result, error) {
 	if s.current() == nil {
 		return skills.Result{Output: "Nothing plays."}, nil
 	}
+	s.mu.Lock()
+	s.paused = true
+	s.mu.Unlock()
 	return skills.Result{Effect: skills.CancelMedia{}, Output: "It is paused."}, nil
 }
 
@@ -386,7 +398,7 @@ func (s *Skill) nowPlaying(skills.Context, json.RawMessage) (skills.Result, erro
 func (s *Skill) begin(p *playing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.streams = append(s.streams, p)
+	s.streams, s.paused = append(s.streams, p), false
 }
 
 // end is told of one that has ended, and says whether its bookmark counts, and whether it was the last one: another one may have begun.

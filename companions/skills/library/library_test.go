@@ -126,7 +126,7 @@ func listen(t *testing.T, r skills.Result, samples int) (first int) {
 		stream.Heard(heard, false)
 		return nil
 	})
-	how := skills.Interrupted
+	how := skills.Stopped
 	if err == nil {
 		how = skills.Finished
 	}
@@ -318,7 +318,7 @@ func TestABookmarkIsWrittenEveryFifteenSecondsOfWhatIsHeard(t *testing.T) {
 		if d.puts != 20 {
 			t.Errorf("%d times behind a pause; want 20: nothing was heard since", d.puts)
 		}
-		stream.Ended(skills.Interrupted, heard+3)
+		stream.Ended(skills.Stopped, heard+3)
 		var p place
 		if err := json.Unmarshal(d.values["work/rain.mp3"], &p); err != nil || p.At != heard+3 {
 			t.Errorf("at its end the bookmark is %+v, %v; want at %d", p, err, heard+3)
@@ -346,8 +346,8 @@ func TestItFallsAsleep(t *testing.T) {
 		now, seconds = now.Add(time.Second), seconds+1
 		return nil
 	})
-	stream.Ended(skills.Finished, seconds*skills.Rate)
-	if err != nil || seconds != 120 {
+	stream.Ended(skills.Stopped, seconds*skills.Rate)
+	if !errors.Is(err, skills.ErrAsleep) || seconds != 120 {
 		t.Fatalf("it plays %d s, %v; want 120", seconds, err)
 	}
 	if loud[90] != 1 || loud[110] > 0.55 || loud[110] < 0.45 || loud[119] > 0.06 {
@@ -373,7 +373,33 @@ func TestWhatWasOnlyInterruptedIsNotBegunAgain(t *testing.T) {
 		}
 		return errCut
 	})
-	stream.Ended(skills.Interrupted, 0)
+	stream.Ended(skills.Stopped, 0)
+}
+
+// "Go on" means what was paused, then what lies beneath something that was stopped, then what was played last.
+func TestWhatGoesOn(t *testing.T) {
+	h, beneath, asked := books("rain.mp3", "sea.mp3"), true, 0
+	h.GoOn = func(context.Context) bool { asked++; return beneath }
+	s := New(h).(*Skill)
+	s.says(t, "go_on", nil, "It goes on.")
+	r, _ := s.call(t, "play", m{"title": "rain"})
+	stream := r.Effect.(skills.AudioStream)
+	if stream.Key != "rain.mp3" {
+		t.Errorf("its key is %q: another place in it is to take its place, and another work is not", stream.Key)
+	}
+	_ = stream.Run(t.Context(), func([]int16) error {
+		s.says(t, "pause", nil, "It is paused.")
+		return errCut
+	})
+	stream.Ended(skills.Stopped, 100*skills.Rate)
+	if at := s.plays(t, "go_on", nil, 200); at != 800 || asked != 1 {
+		t.Errorf("what was paused goes on at %d, and the device was asked %d times; want 800 and 1", at, asked)
+	}
+	s.says(t, "go_on", nil, "It goes on.") // that was stopped and not paused
+	beneath = false
+	if at := s.plays(t, "go_on", nil, 10); at != 2600 || asked != 3 {
+		t.Errorf("what was played last goes on at %d, and the device was asked %d times; want 2600 and 3", at, asked)
+	}
 }
 
 // As people number what they have.

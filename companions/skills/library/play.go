@@ -24,8 +24,7 @@ type playing struct {
 	mu       sync.Mutex
 	parts    []part // what was written, file by file
 	heard    int
-	kept     int  // heard, at the last bookmark
-	dropped  bool // the sleep timer has ended it
+	kept     int // heard, at the last bookmark
 	finished bool
 	over     bool
 }
@@ -54,7 +53,7 @@ func (s *Skill) stream(x *index, w work, file, at int) (skills.Result, error) {
 	}
 	p.parts = []part{{p.files[file].File, at, 0}}
 	return skills.Result{Effect: skills.AudioStream{
-		Pauses: true, Patience: patience,
+		Key: w.key, Pauses: true, Patience: patience,
 		Run: func(ctx context.Context, write func([]int16) error) error {
 			s.begin(p)
 			s.sleep.Begin(s.now())
@@ -83,9 +82,7 @@ func (p *playing) run(_ context.Context, write func([]int16) error) error {
 		}
 		p.mu.Unlock()
 		n, err := p.read(p.files[i].File, at, write)
-		if sent += n; errors.Is(err, errAsleep) {
-			return nil
-		} else if err != nil {
+		if sent += n; err != nil {
 			return err
 		}
 	}
@@ -94,8 +91,6 @@ func (p *playing) run(_ context.Context, write func([]int16) error) error {
 	p.mu.Unlock()
 	return nil
 }
-
-var errAsleep = errors.New("it was to stop by now")
 
 // read writes a file from a sample on, and says how many samples that has become.
 func (p *playing) read(file string, at int, write func([]int16) error) (sent int, err error) {
@@ -109,10 +104,7 @@ func (p *playing) read(file string, at int, write func([]int16) error) (sent int
 			return nil
 		}
 		if p.s.sleep.Fade(pcm, p.s.now()) {
-			p.mu.Lock()
-			p.dropped = true
-			p.mu.Unlock()
-			return errAsleep
+			return skills.ErrAsleep
 		}
 		sent += len(pcm)
 		return write(pcm)
@@ -171,7 +163,7 @@ func (p *playing) keep(last bool) {
 func (p *playing) ended(how skills.Ended, heard int) {
 	p.mu.Lock()
 	p.heard = heard
-	p.over = how == skills.Finished && p.finished && !p.dropped
+	p.over = how == skills.Finished && p.finished
 	p.mu.Unlock()
 	if counts, last := p.s.end(p); counts {
 		p.keep(last)

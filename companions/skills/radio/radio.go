@@ -138,7 +138,7 @@ func (s *Skill) play(ctx skills.Context, args json.RawMessage) (skills.Result, e
 	}
 	p := &playing{s: s, station: station, live: live}
 	p.unheard = time.AfterFunc(unheard, p.close)
-	return skills.Result{Effect: skills.AudioStream{Live: true, Run: p.run, Ended: p.ended}}, nil
+	return skills.Result{Effect: skills.AudioStream{Key: "radio", Live: true, Run: p.run, Ended: p.ended}}, nil
 }
 
 // Shows implements skills.Shower.
@@ -199,16 +199,18 @@ func (p *playing) run(ctx context.Context, write func([]int16) error) error {
 		err := p.pass(live, write)
 		if ctx.Err() != nil || err == nil {
 			return ctx.Err()
+		} else if errors.Is(err, skills.ErrAsleep) {
+			return err
 		}
 		p.s.log.Warn(logLost, "station", p.station, "err", err)
 		p.close()
-		if live, err = p.again(ctx, err); err != nil || live == nil {
+		if live, err = p.again(ctx, err); err != nil {
 			return err
 		}
 	}
 }
 
-// pass writes what a station brings, and says why it ended; nil: nobody hears it any more, or is to.
+// pass writes what a station brings, and says why it ended; nil: nobody hears it any more.
 func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 	if live == nil {
 		return fmt.Errorf("%s was not begun in time", p.station)
@@ -222,7 +224,7 @@ func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 			return err
 		}
 		if p.s.sleep.Fade(pcm, p.s.now()) {
-			return nil
+			return skills.ErrAsleep
 		}
 		if err := write(pcm); err != nil {
 			return nil //nolint:nilerr // nobody hears it any more
@@ -233,7 +235,7 @@ func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 	}
 }
 
-// again connects once more, for as long as it takes, five minutes at most; nil: it was to stop meanwhile.
+// again connects once more, for as long as it takes, five minutes at most.
 func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 	for n := 1; time.Since(p.since) < giveUp; n++ {
 		select {
@@ -242,7 +244,7 @@ func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 			return nil, ctx.Err()
 		}
 		if p.s.sleep.Fade(nil, p.s.now()) {
-			return nil, nil
+			return nil, skills.ErrAsleep
 		}
 		p.gap = min(max(2*p.gap, firstGap), longest)
 		opening, cancel := context.WithTimeout(ctx, openFor)

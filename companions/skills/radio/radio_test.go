@@ -153,7 +153,7 @@ func (s *Skill) hear(t *testing.T, for_ time.Duration) (seconds int, err error) 
 		}
 		return ctx.Err()
 	})
-	stream.Ended(skills.Interrupted, seconds*skills.Rate)
+	stream.Ended(skills.Stopped, seconds*skills.Rate)
 	return seconds, err
 }
 
@@ -181,7 +181,7 @@ func TestAStationThatIsLostComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Effect.(skills.AudioStream).Ended(skills.Interrupted, 0)
+		r.Effect.(skills.AudioStream).Ended(skills.Stopped, 0)
 		if s.last != "Radio Two" {
 			t.Errorf("the last was %q", s.last)
 		}

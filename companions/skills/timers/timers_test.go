@@ -45,7 +45,7 @@ func (l *life) starts() {
 			if l.each != nil {
 				l.each(a.Ended)
 			}
-			return func() { a.Ended(skills.Interrupted) }
+			return func() { a.Ended(skills.Stopped) }
 		},
 		Announce: func(a skills.Announcement) {
 			if a.Priority != skills.BlockBehindComms {
@@ -66,7 +66,7 @@ func (l *life) starts() {
 			l.t.Error(err)
 		}
 		if l.end != nil {
-			l.end(skills.Interrupted) // that is what is told to what rings when conch ends
+			l.end(skills.Stopped) // that is what is told to what rings when conch ends
 			l.end = nil
 		}
 		if err := l.db.Close(); err != nil {
@@ -94,7 +94,7 @@ func (l *life) press() {
 	if l.end == nil {
 		l.t.Fatal("nothing rings")
 	}
-	l.end(skills.Finished)
+	l.end(skills.Pressed)
 	l.end = nil
 	synctest.Wait()
 }
@@ -230,7 +230,7 @@ func TestFiveMoreMinutesOfSeveralThatRangTogether(t *testing.T) {
 		l.each = func(end func(skills.Ended)) { ends = append(ends, end) }
 		l.passes(time.Minute)
 		for _, end := range ends {
-			end(skills.Finished)
+			end(skills.Pressed)
 		}
 		l.end = nil
 		l.hears("tea", "the pasta", "the eggs")
