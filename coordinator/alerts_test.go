@@ -238,7 +238,7 @@ func TestAlertsRingAsOneAndEachHasItsEnd(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		g.wantEnd(same, "unanswered")
 		rice, _ := g.Ring("the rice", 0)
-		time.Sleep(3 * time.Second)
+		time.Sleep(4 * time.Second)
 		late, _ := g.Ring("the soup", 0)
 		g.settle()
 		g.press()
@@ -250,7 +250,8 @@ func TestAlertsRingAsOneAndEachHasItsEnd(t *testing.T) {
 		g.press()
 		g.wantEnd(late, "pressed")
 		g.quiet()
-		if want := []string{"the pasta, the eggs, the tea", "the pasta, the eggs", "the pasta, the eggs, the rice", "the soup"}; !slices.Equal(texts, want) {
+		three := "the pasta, the eggs, the rice"
+		if want := []string{"the pasta, the eggs, the tea", "the pasta, the eggs", three, three, "the soup"}; !slices.Equal(texts, want) {
 			t.Errorf("the rounds were about %q; want %q", texts, want)
 		}
 	})
@@ -268,6 +269,34 @@ func TestAlertsRingAsOneAndEachHasItsEnd(t *testing.T) {
 		late, _ := g.Ring("later", 0)
 		g.wantEnd(late, "failed")
 	})
+}
+
+// Two that are due within one round are one alert: the next round begins at once and says both, and one press ends both.
+func TestTwoAlertsWithinARoundAreOne(t *testing.T) {
+	for _, after := range []time.Duration{0, 10 * time.Millisecond, 700 * time.Millisecond, 1800 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			var texts []string
+			g := newRig(t, func(_ *rig, o *Options) {
+				o.Alarm = func(_ context.Context, text string, _ int) []int16 {
+					texts = append(texts, text)
+					return tone(time.Second, alarmValue)
+				}
+			})
+			pasta, _ := g.Ring("the pasta", 0)
+			g.settle()
+			time.Sleep(after)
+			eggs, _ := g.Ring("the eggs", 0)
+			time.Sleep(400 * time.Millisecond)
+			g.settle()
+			if len(texts) != 2 || texts[1] != "the pasta, the eggs" {
+				t.Errorf("%v apart: the rounds were about %q; want one of both at once", after, texts)
+			}
+			g.press()
+			g.wantEnd(pasta, "pressed")
+			g.wantEnd(eggs, "pressed")
+			g.quiet()
+		})
+	}
 }
 
 func TestAnAlertIsEndedByHushAndStop(t *testing.T) {

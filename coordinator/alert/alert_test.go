@@ -91,8 +91,9 @@ func TestTable(t *testing.T) {
 		{"sounds", "ask1 front"},
 		{"between rounds", "ask1 front 1s sounded"},
 		{"behind again", "ask1 front 1s behind"},
-		{"another waits", "ask1 front ask2"},
-		{"another has joined", "ask1 front 1s sounded ask2 1500ms"},
+		{"another waits", "ask1 front 1s sounded 1500ms ask2"},
+		{"another has joined", "ask1 front 1s sounded 1500ms ask2 1s sounded 1500ms"},
+		{"another soon", "ask1 front 1s ask2"},
 		{"two ring", "ask1 ask2 front 1s sounded"},
 		{"rests", "ask1 front 1s hush"},
 		{"rings once more", "ask1 front 1s hush 1m"},
@@ -181,12 +182,12 @@ func TestTimeThatCannotBeHeardDoesNotCount(t *testing.T) {
 // Two that are over together ring as one, and one press stops both; so it does once the second one has joined, and been heard.
 func TestOnePressStopsAllThatRing(t *testing.T) {
 	for way, want := range map[string]string{
-		"ask1 ask2 front":                                                  "end 1 stopped, silence 1, end 2 stopped",
-		"ask1 ask2 front 1s sounded":                                       "end 1 stopped, end 2 stopped",
-		"ask1 ask2 front 1s sounded behind":                                "end 1 stopped, end 2 stopped",
-		"ask1 front 1s ask2 1s sounded 1500ms 2s sounded 1500ms":           "end 1 stopped, silence 1, end 2 stopped",
-		"ask1 front 1s ask2 withdraw1":                                     "", // nobody knows of the second one
-		"ask1 ask2":                                                        "", // or of any
+		"ask1 ask2 front":                                        "end 1 stopped, silence 1, end 2 stopped",
+		"ask1 ask2 front 1s sounded":                             "end 1 stopped, end 2 stopped",
+		"ask1 ask2 front 1s sounded behind":                      "end 1 stopped, end 2 stopped",
+		"ask1 front 1s ask2 1s sounded 1500ms 2s sounded 1500ms": "end 1 stopped, silence 1, end 2 stopped",
+		"ask1 front 1s sounded 1500ms ask2 withdraw1":            "", // nobody knows of the second one
+		"ask1 ask2": "", // or of any
 		"ask1 front 1s sounded ask2 1500ms behind front withdraw1":         "silence 1, end 2 stopped",
 		"ask1 front ask2 2m sounded 1500ms sounded ask3 1500ms 1s sounded": "end 1 stopped, end 2 stopped, end 3 stopped",
 	} {
@@ -201,9 +202,36 @@ func TestOnePressStopsAllThatRing(t *testing.T) {
 	}
 }
 
+// What is due within one round of another rings as one with it, from a round of both on, and one press ends both.
+func TestWhatIsDueWithinARoundRingsAsOne(t *testing.T) {
+	for _, way := range []string{
+		"ask1 front", "ask1 front 1s", "ask1 front 2s", "ask1 front 1s sounded", "ask1 front 1s sounded 1499ms", "ask1 front 1s hush 1m",
+	} {
+		var s script
+		s.run(t, way)
+		if want, got := "silence 1, sound 1", strings.Join(s.run(t, "ask2"), ", "); !strings.HasSuffix(want, got) || got == "" {
+			t.Errorf("%s, and another: %q; want a round of both", way, got)
+		}
+		if got := s.m.Ringing(); !slices.Equal(got, []ID{1, 2}) {
+			t.Errorf("%s, and another: %v ring; want both", way, got)
+		}
+		if got := strings.Join(s.run(t, "press"), ", "); got != "end 1 stopped, silence 1, end 2 stopped" || s.m != (Machine{}) {
+			t.Errorf("%s, and another: a press: %s; want the end of both", way, got)
+		}
+	}
+	// Beneath one that rings already: a press ends that alone, and the next one ends both.
+	var s script
+	s.run(t, "ask1 front 1s sounded 1500ms ask2 1s sounded 1500ms 500ms ask3")
+	if got := strings.Join(s.run(t, "press 1500ms press"), ", "); got != "silence 1, end 1 stopped, sound 2, end 2 stopped, silence 2, end 3 stopped" {
+		t.Errorf("two that join: %s", got)
+	}
+}
+
 // A press answers what a person can know of: not what joins with the round that sounds. That rings by itself, softly, after a pause.
 func TestAPressIsNoAnswerToOneThatWasNotHeard(t *testing.T) {
-	for _, way := range []string{"ask1 front 1s ask2", "ask1 front ask2 1s sounded", "ask1 front ask2 1s sounded 1500ms 1s"} {
+	for _, way := range []string{
+		"ask1 front 1s sounded 1500ms ask2", "ask1 front 1s sounded 1500ms ask2 1s sounded", "ask1 front 1s sounded 1500ms ask2 1s sounded 1500ms 1s",
+	} {
 		var s script
 		s.run(t, way)
 		if got := strings.Join(s.run(t, "press press"), ", "); !strings.Contains(got, "end 1 stopped") || strings.Contains(got, "end 2") {

@@ -149,7 +149,27 @@ func (s *step) asked(e Asked) {
 	if s.m.n++; s.m.round == 0 {
 		s.m.next = max(s.m.next, e.At)
 		s.passed(e.At)
+	} else if m := s.m; slices.ContainsFunc(m.queue[:m.n], func(q item) bool { return q.from == m.round }) && m.front {
+		s.together(e.At)
 	}
+}
+
+// together has the last that was asked for ring as one with what began to ring with this round: a new one begins at once, and says all.
+// A person knows of what began with a round that is cut only when the new one is over.
+func (s *step) together(at time.Duration) {
+	m := &s.m
+	last := &m.queue[m.n-1]
+	last.from, last.since = m.round, at
+	if m.plays {
+		for i := range m.queue[:m.n] {
+			if q := &m.queue[i]; q.from == m.round {
+				q.from++
+			}
+		}
+	}
+	s.silence()
+	m.next = at
+	s.passed(at)
 }
 
 // answered ends all that rings, but for what has joined with the round that sounds: nobody has been told of it yet, so who has stopped
