@@ -25,12 +25,17 @@ const (
 type times struct {
 	start              time.Duration // from its start until it has shaken hands: npx may fetch it first
 	list               time.Duration // until it has said which tools it has
+	lives              time.Duration // until it has answered at all, where a call came to nothing
+	anew               time.Duration // that a call waits until it is known whether it lives, or until it is there again
 	between            time.Duration // two lists
 	retryMin, retryMax time.Duration
 	steady             time.Duration // that it lived: the next start is soon
 }
 
-var usual = times{start: time.Minute, list: 20 * time.Second, between: time.Second, retryMin: time.Second, retryMax: 5 * time.Minute, steady: time.Minute}
+var usual = times{
+	start: time.Minute, list: 20 * time.Second, lives: time.Second, anew: 8 * time.Second, between: time.Second,
+	retryMin: time.Second, retryMax: 5 * time.Minute, steady: time.Minute,
+}
 
 // Options are what Servers are made of.
 type Options struct {

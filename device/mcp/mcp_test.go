@@ -49,7 +49,7 @@ func TestMain(m *testing.M) {
 
 // quick is how long things may take in these tests; processes start in real time.
 var quick = times{
-	start: 20 * time.Second, list: 2 * time.Second, between: time.Millisecond, retryMin: 10 * time.Millisecond, retryMax: 50 * time.Millisecond,
+	start: 20 * time.Second, list: 2 * time.Second, lives: 2 * time.Second, anew: 20 * time.Second, between: time.Millisecond, retryMin: 10 * time.Millisecond, retryMax: 50 * time.Millisecond,
 	steady: time.Hour,
 }
 
@@ -246,9 +246,62 @@ func TestAServerThatFreezesIsStartedAnew(t *testing.T) {
 	r := newRig(t, own("one", "well"))
 	r.there("one_freezes")
 	r.refuses("one_freezes", 300*time.Millisecond, "deadline")
-	r.until("lost", func() bool { return r.losses("one") == 1 })
-	r.there("one_echo")
+	r.until("lost", func() bool { return r.servers.States()[0].Lost == 1 })
 	r.says("one_echo", `{"text":"alive"}`, "alive")
+	if n := r.losses("one"); n != 0 {
+		t.Errorf("its tools were withdrawn %d times, though it was started at once", n)
+	}
+}
+
+// A server that does one thing after another hangs with one call: that call is lost, and the next speaks to the server started anew.
+func TestAServerThatAnswersInOrderLosesOneCall(t *testing.T) {
+	s := own("one", "in order")
+	s.Deadline = 300 * time.Millisecond
+	r := newRig(t, s)
+	r.there("one_hangs")
+	r.refuses("one_hangs", 10*time.Second, "did not answer within 300ms")
+	r.says("one_echo", `{"text":"alive"}`, "alive")
+	r.says("one_reads", `{}`, "read")
+	if st := r.servers.States()[0]; st.Lost != 1 || st.Is != Ready {
+		t.Errorf("%+v; want it started anew, once", st)
+	}
+}
+
+// What waits behind a call that hangs is asked again where it may be done twice, and else refused in words.
+func TestWhatWaitsBehindACallThatHangs(t *testing.T) {
+	r := newRig(t, own("one", "in order"))
+	r.there("one_hangs")
+	arrived := func(n int) {
+		t.Helper()
+		for late := time.After(20 * time.Second); strings.Count(r.log.String(), "arrived: tools/call") < n; runtime.Gosched() {
+			select {
+			case <-late:
+				t.Fatalf("never: %d calls have arrived\n%s", n, r.log.String())
+			default:
+			}
+		}
+	}
+	hangs, _ := r.tool("one_hangs")
+	ctx, callOff := context.WithCancel(t.Context())
+	var all, first sync.WaitGroup
+	first.Go(func() {
+		_, _ = hangs.Handler(skills.Context{Context: ctx, Log: slog.New(slog.DiscardHandler), Now: time.Now}, json.RawMessage("{}"))
+	})
+	arrived(1)
+	all.Go(func() { r.says("one_reads", "{}", "read") })
+	all.Go(func() {
+		if got, err := r.call("one_echo", `{"text":"twice"}`, 10*time.Second); err == nil || !strings.Contains(err.Error(), "not known whether it did this") {
+			t.Errorf("%q, %v; want it refused", got.Output, err)
+		}
+	})
+	arrived(3)
+	callOff() // as a press that ends the turn does
+	first.Wait()
+	all.Go(func() { r.says("one_echo", `{"text":"alive"}`, "alive") })
+	all.Wait()
+	if n := r.servers.States()[0].Lost; n != 1 {
+		t.Errorf("it was started %d times anew; want once", n)
+	}
 }
 
 func TestAServerThatDiesInTheMiddleOfACallIsStartedAnew(t *testing.T) {

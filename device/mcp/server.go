@@ -36,22 +36,42 @@ type server struct {
 	tools func([]skills.Tool)
 
 	changed chan struct{} // 1: it says that its tools are others
-	doubted chan struct{} // 1: a call came to nothing, and nobody knows whether it lives
+	doubted chan struct{} // 1: a call came to nothing, and it is asked whether it lives
 	newest  bool          // it refused legacy
 
-	mu    sync.Mutex // guards the rest
-	state State
-	hide  *strings.Replacer // what the configuration says to it alone
+	mu      sync.Mutex // guards the rest
+	state   State
+	hide    *strings.Replacer // what the configuration says to it alone
+	session *session          // nil: it is not there
+	known   chan struct{}     // nil: it is not in doubt; else closed once it is known whether it lives, and another is there if not
 }
+
+// session is what calls speak to, from one start of the server to the next.
+type session struct {
+	*mcp.ClientSession
+	hung chan struct{} // closed when it is ended because it answered nothing
+}
+
+// errHung is why a server is lost that answered nothing.
+var errHung = plain("a call came to nothing, and it answered nothing after that")
 
 // run keeps it there until ctx ends.
 func (s *server) run(ctx context.Context) {
 	wait := s.times.retryMin
 	for {
-		err := s.hidden(s.serve(ctx))
-		s.tools(nil)
+		err := s.serve(ctx)
+		hung := errors.Is(err, errHung) && ctx.Err() == nil // it is started at once, and its tools are not withdrawn for that
+		if err = s.hidden(err); !hung {
+			s.meet(nil)
+			s.tools(nil)
+		}
 		if ctx.Err() != nil {
 			return
+		}
+		if hung {
+			s.note(func(st *State) { st.Is, st.Trouble, st.Lost = Lost, err.Error(), st.Lost+1 })
+			s.log.Warn(logLost, "err", err, "again_s", 0)
+			continue
 		}
 		s.note(func(st *State) {
 			if st.Is == Ready && time.Since(st.Since) > s.times.steady {
@@ -91,11 +111,13 @@ func (s *server) serve(ctx context.Context) error {
 		return err
 	}
 	defer to.stop()
-	session, err := s.connect(ctx, to)
+	by, err := s.connect(ctx, to)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = session.Close() }()
+	defer func() { _ = by.Close() }()
+	session := &session{by, make(chan struct{})}
+	s.meet(session)
 	tools, err := s.list(ctx, session, nil)
 	lost := make(chan error, 1)
 	go func() { lost <- session.Wait() }() // ends with the session
@@ -114,7 +136,11 @@ func (s *server) serve(ctx context.Context) error {
 		case <-changed:
 			changed = nil
 			rest.Reset(pace.rest(time.Now()))
-		case <-s.doubted: // being asked for its tools is a question like any other
+		case <-s.doubted:
+			if !s.lives(ctx, session) {
+				return errHung
+			}
+			continue
 		}
 		tools, err = s.list(ctx, session, tools)
 	}
@@ -220,7 +246,7 @@ func (s *server) hidden(err error) error {
 }
 
 // list asks for its tools, and offers them where they are others than it had.
-func (s *server) list(ctx context.Context, session *mcp.ClientSession, had []skills.Tool) ([]skills.Tool, error) {
+func (s *server) list(ctx context.Context, session *session, had []skills.Tool) ([]skills.Tool, error) {
 	asking, over := context.WithTimeout(ctx, s.times.list)
 	defer over()
 	began := time.Now()
@@ -246,7 +272,7 @@ func (s *server) list(ctx context.Context, session *mcp.ClientSession, had []ski
 		}
 		delete(missing, t.Name)
 		if s.allowed(t.Name) {
-			x := s.toolOf(t, session)
+			x := s.toolOf(t)
 			tools, names = append(tools, x), append(names, x.Name)
 		}
 	}
@@ -269,17 +295,90 @@ func sameTool(a, b skills.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
 }
 
-// call calls one of its tools. It returns when ctx ends, whatever the server does.
-func (s *server) call(ctx skills.Context, session *mcp.ClientSession, tool string, args json.RawMessage) (skills.Result, error) {
+// lives asks it whether it lives; any answer will do. One that does not is left, and what waits for it is asked anew or refused.
+func (s *server) lives(ctx context.Context, session *session) bool {
+	asking, over := context.WithTimeout(ctx, s.times.lives)
+	defer over()
+	if err := session.Ping(asking, nil); err != nil && asking.Err() != nil && ctx.Err() == nil {
+		close(session.hung)
+		return false
+	}
+	s.meet(session)
+	return true
+}
+
+// meet says with whom calls speak from now on; nil: with nobody.
+func (s *server) meet(session *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session = session; s.known != nil {
+		close(s.known)
+		s.known = nil
+	}
+}
+
+// doubt says that a call of a session came to nothing: the next one waits until it is known whether the server lives.
+func (s *server) doubt(of *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == of && s.known == nil {
+		s.known = make(chan struct{})
+	}
+}
+
+// spoken is with whom a call speaks: a server in doubt is asked first, and one that hangs is started again, which is worth a wait.
+func (s *server) spoken(ctx context.Context) (*session, error) {
+	late := time.NewTimer(s.times.anew)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		session, known := s.session, s.known
+		s.mu.Unlock()
+		switch {
+		case known == nil && session == nil:
+			return nil, fmt.Errorf("%s is not there; it is started again", s.cfg.Name)
+		case known == nil:
+			return session, nil
+		}
+		poke(s.doubted)
+		select {
+		case <-known:
+		case <-late.C:
+			return nil, fmt.Errorf("%s hung in another call and is being started again; try again in a moment", s.cfg.Name)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// call calls one of its tools. It returns when ctx ends, whatever the server does. What it may do twice is asked again where it hung.
+func (s *server) call(ctx skills.Context, tool string, args json.RawMessage, twice bool) (skills.Result, error) {
+	for again := false; ; again = true {
+		session, err := s.spoken(ctx)
+		if err != nil {
+			return skills.Result{}, err
+		}
+		out, err := s.ask(ctx, session, tool, args)
+		if !errors.Is(err, errHung) {
+			return out, err
+		}
+		if !twice || again {
+			return out, fmt.Errorf("%s hung in another call and is started again; it is not known whether it did this", s.cfg.Name)
+		}
+	}
+}
+
+// ask is one call of a session; errHung says that the session was ended because of another call.
+func (s *server) ask(ctx skills.Context, session *session, tool string, args json.RawMessage) (skills.Result, error) {
 	type answer struct {
 		res *mcp.CallToolResult
 		err error
 	}
-	within, over := context.WithTimeout(ctx, s.cfg.Deadline)
-	defer over()
-	if s.cfg.Deadline <= 0 {
-		within = ctx
+	within, over := context.WithCancel(ctx)
+	if s.cfg.Deadline > 0 {
+		within, over = context.WithTimeout(ctx, s.cfg.Deadline)
 	}
+	defer over()
 	back := make(chan answer, 1)
 	go func() { // ends with within, or where the server does not even read, after stdinStall
 		res, err := session.CallTool(within, &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -290,6 +389,8 @@ func (s *server) call(ctx skills.Context, session *mcp.ClientSession, tool strin
 	case a = <-back:
 	case <-within.Done():
 		a.err = within.Err()
+	case <-session.hung:
+		return skills.Result{}, errHung
 	}
 	refused := (*jsonrpc.Error)(nil)
 	switch {
@@ -298,16 +399,19 @@ func (s *server) call(ctx skills.Context, session *mcp.ClientSession, tool strin
 	case a.err == nil:
 		return skills.Result{Output: textOf(a.res)}, nil
 	case ctx.Err() != nil:
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		s.doubt(session)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) { // one that was called off may be at work still: the next call asks
 			poke(s.doubted)
 		}
 		return skills.Result{}, ctx.Err()
 	case errors.Is(a.err, context.DeadlineExceeded):
+		s.doubt(session)
 		poke(s.doubted)
 		return skills.Result{}, fmt.Errorf("%s did not answer within %s", s.cfg.Name, s.cfg.Deadline)
 	case errors.As(a.err, &refused):
 		return skills.Result{}, s.hidden(fmt.Errorf("%s says: %s", s.cfg.Name, refused.Message))
 	default:
+		s.doubt(session)
 		poke(s.doubted)
 		ctx.Log.Warn(logCall, "err", s.hidden(a.err))
 		return skills.Result{}, fmt.Errorf("%s was lost before it had answered; it is started again", s.cfg.Name)

@@ -37,7 +37,7 @@ func nameOf(server, tool string) string {
 }
 
 // toolOf is a tool of a server as a skill has it.
-func (s *server) toolOf(t *mcp.Tool, of *mcp.ClientSession) skills.Tool {
+func (s *server) toolOf(t *mcp.Tool) skills.Tool {
 	about := t.Description
 	if about == "" {
 		about = t.Title
@@ -46,10 +46,11 @@ func (s *server) toolOf(t *mcp.Tool, of *mcp.ClientSession) skills.Tool {
 	if t.Annotations != nil && t.Annotations.ReadOnlyHint {
 		kind = skills.Reads
 	}
+	twice := t.Annotations != nil && (t.Annotations.ReadOnlyHint || t.Annotations.IdempotentHint)
 	return skills.Tool{
 		Name: nameOf(s.cfg.Name, t.Name), Kind: kind, Description: described(s.cfg.Name, about), Schema: schemaOf(t.InputSchema),
 		Handler: func(ctx skills.Context, args json.RawMessage) (skills.Result, error) {
-			return s.call(ctx, of, t.Name, args)
+			return s.call(ctx, t.Name, args, twice)
 		},
 	}
 }

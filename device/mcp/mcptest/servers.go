@@ -9,13 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // Serve is one, on standard input and output, which does what it is called after: it hangs at its start ("nothing"), prints what is no
-// message ("noise", "noise without end"), has tools that are none ("odd"), leaves a child behind ("leaves a child"), or none of this.
+// message ("noise", "noise without end"), has tools that are none ("odd"), leaves a child behind ("leaves a child"), does one thing after
+// another ("in order"), or none of this.
 // The tools that all have do what they are called.
 func Serve(what string) {
 	switch what {
@@ -61,6 +63,8 @@ func New(what string) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "echo"}, func(_ context.Context, _ *mcp.CallToolRequest, in said) (*mcp.CallToolResult, any, error) {
 		return text("Echo: %s", in.Text)
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "reads", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
+		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) { return text("read") })
 	add("environment", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
 		return text("%s", strings.Join(os.Environ(), "\n"))
 	})
@@ -116,6 +120,17 @@ func New(what string) *mcp.Server {
 		add("new one", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) { return text("new") })
 		return text("changed")
 	})
+	if what == "in order" {
+		var one sync.Mutex
+		s.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+			return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+				fmt.Fprintln(os.Stderr, "arrived:", method)
+				one.Lock()
+				defer one.Unlock()
+				return next(ctx, method, r)
+			}
+		})
+	}
 	if what == "leaves a child" {
 		add("spawns", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
 			c := exec.Command("sleep", "1000")
