@@ -231,10 +231,10 @@ func TestAServerThatHangsAtItsStartCostsNothing(t *testing.T) {
 
 func TestAServerThatHangsCostsThatCall(t *testing.T) {
 	s := own("one", "well")
-	s.Deadline = 300 * time.Millisecond
+	s.Deadline = time.Second
 	r := newRig(t, s)
 	r.there("one_hangs")
-	r.refuses("one_hangs", 10*time.Second, "did not answer within 300ms")
+	r.refuses("one_hangs", 10*time.Second, "did not answer within 1s")
 	r.says("one_echo", `{"text":"alive"}`, "alive")
 	if n := r.losses("one"); n != 0 {
 		t.Errorf("it was started %d times anew, though it lives", n)
@@ -256,10 +256,10 @@ func TestAServerThatFreezesIsStartedAnew(t *testing.T) {
 // A server that does one thing after another hangs with one call: that call is lost, and the next speaks to the server started anew.
 func TestAServerThatAnswersInOrderLosesOneCall(t *testing.T) {
 	s := own("one", "in order")
-	s.Deadline = 300 * time.Millisecond
+	s.Deadline = time.Second
 	r := newRig(t, s)
 	r.there("one_hangs")
-	r.refuses("one_hangs", 10*time.Second, "did not answer within 300ms")
+	r.refuses("one_hangs", 10*time.Second, "did not answer within 1s")
 	r.says("one_echo", `{"text":"alive"}`, "alive")
 	r.says("one_reads", `{}`, "read")
 	if st := r.servers.States()[0]; st.Lost != 1 || st.Is != Ready {

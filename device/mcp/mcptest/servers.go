@@ -64,7 +64,9 @@ func New(what string) *mcp.Server {
 		return text("Echo: %s", in.Text)
 	})
 	mcp.AddTool(s, &mcp.Tool{Name: "reads", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
-		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) { return text("read") })
+		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {
+			return text("read")
+		})
 	add("environment", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
 		return text("%s", strings.Join(os.Environ(), "\n"))
 	})
