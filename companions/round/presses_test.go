@@ -98,6 +98,27 @@ func TestWordsThatANewerPressOvertakes(t *testing.T) {
 	}
 }
 
+// Words of a turn that a newer press of the same device has replaced are superseded, and that turn is told so: nobody waits for an answer.
+func TestWordsThatAPressHereHasReplacedEndTheirTurn(t *testing.T) {
+	for _, replaced := range [][]string{{"t1"}, {"t1", "t2"}} { // two at once, three at once
+		m := New(tableConfig())
+		m, _ = Step(m, LinkChanged{Up: true})
+		m, _ = Step(m, Tick{At: m.cfg.Join})
+		for _, turn := range replaced {
+			m, _ = Step(m, Pressed{Turn: turn})
+		}
+		m, _ = Step(m, Pressed{Turn: "newest"})
+		for i, turn := range replaced {
+			var out []Effect
+			m, out = Step(m, Said{ID: MessageID(fmt.Sprint("m", i)), Turn: turn, Text: "Tea?"})
+			lost := slices.ContainsFunc(out, func(e Effect) bool { l, ok := e.(Lost); return ok && l.Turn == turn && l.Why != "" })
+			if !lost || m.own.open {
+				t.Errorf("of %d, %s: %+v; want its turn lost, and nothing open", len(replaced), turn, out)
+			}
+		}
+	}
+}
+
 // Of two presses at once the higher one counts, and both silence. One that came after the one here counts however its device numbers it.
 func TestAPressOfWhoCountsBehindIsNoneAtOnce(t *testing.T) {
 	here := Epoch{1000, "b"}

@@ -144,6 +144,7 @@ func (s *step) said(e Said) {
 		s.remember(msg)
 		msg = msg.Public()
 		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here"})
+		s.do(Lost{e.Turn, "a newer press here"})
 		return
 	}
 	s.outcome(EntrySuperseded, "a newer message")
