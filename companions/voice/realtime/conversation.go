@@ -36,6 +36,7 @@ type conversation struct {
 	asked     asked
 	items     items
 	responses answers
+	past      []past // the last answers that are over
 	finished  chan *response
 	counts    counters
 	garbled   [maxGarbage]time.Time // when the latest that cannot be read came; by their count

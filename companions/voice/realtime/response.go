@@ -3,6 +3,7 @@ package realtime
 import (
 	"cmp"
 	"errors"
+	"slices"
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
@@ -45,6 +46,34 @@ func (r *conversation) responseCreated(w *wireResponse) {
 	r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: c.turn, Response: id})
 }
 
+// maxPast answers that are over are known by their turns; what comes late is of one of the last. Our choice.
+const maxPast = 8
+
+// past is an answer that is over.
+type past struct {
+	id   turn.ResponseID
+	turn turn.ID
+}
+
+// over forgets an answer, all but its turn.
+func (r *conversation) over(p *response) {
+	delete(r.responses, p.id)
+	if r.past = append(r.past, past{p.id, p.turn}); len(r.past) > maxPast {
+		r.past = slices.Delete(r.past, 0, 1)
+	}
+}
+
+// turnOf is the turn of an answer, where that is known: p, or one that is over.
+func (r *conversation) turnOf(id string, p *response) turn.ID {
+	if p != nil {
+		return p.turn
+	}
+	if i := slices.IndexFunc(r.past, func(o past) bool { return string(o.id) == id }); i >= 0 {
+		return r.past[i].turn
+	}
+	return ""
+}
+
 // find gives the live answer an event belongs to, or nil when it is to be dropped.
 func (r *conversation) find(id string) *response {
 	p := r.responses[turn.ResponseID(id)]
@@ -54,7 +83,11 @@ func (r *conversation) find(id string) *response {
 	if p == nil || p.cancelled || p.ended {
 		r.counts.stale++
 		if n := r.counts.stale; n&(n-1) == 0 { // 1, 2, 4, 8 ...: the first is news, the thousandth is not
-			r.log.Info(logStale, "response", id, "dropped", n)
+			attrs := []any{"response", id, "dropped", n}
+			if of := r.turnOf(id, p); of != "" {
+				attrs = append(attrs, "turn", of)
+			}
+			r.log.Info(logStale, attrs...)
 		}
 		return nil
 	}
@@ -198,7 +231,7 @@ func (r *conversation) settle(p *response) {
 	if r.responses[p.id] != p || !p.ended || (p.pump != nil && !p.pumped) {
 		return
 	}
-	delete(r.responses, p.id)
+	r.over(p)
 	if p.turn != "" {
 		r.out.Post(turn.ResponseDone{At: r.out.Now(), Turn: p.turn, Response: p.id, Status: p.status, Say: p.say})
 	}
