@@ -183,7 +183,8 @@ func (l *loader) table(of section, v any, lines map[string]int, path string) {
 	}
 	all, ok := v.(map[string]any)
 	if !ok {
-		l.problem("%s = %s: must be sections, written [%s.NAME], as in [%s.%s]; set by %s", of.name, showValue(v), of.name, of.name, of.example, origin(of.name))
+		l.problem("%s = %s: must be sections, written [%s.NAME], as in [%s.%s]; set by %s",
+			of.name, showValue(v), of.name, of.name, of.example, origin(of.name))
 		return
 	}
 	for i, name := range slices.Sorted(maps.Keys(all)) {

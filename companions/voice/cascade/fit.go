@@ -93,7 +93,7 @@ func brief(tools []turn.ToolSpec) []turn.ToolSpec {
 			s.Description = s.Description[:at+1]
 		}
 		var schema any
-		if json.Unmarshal([]byte(s.Schema), &schema) == nil {
+		if json.Unmarshal(s.Schema, &schema) == nil {
 			var b bytes.Buffer
 			e := json.NewEncoder(&b)
 			e.SetEscapeHTML(false)
