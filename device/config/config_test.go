@@ -17,6 +17,7 @@ import (
 
 	"conch/companions/voice/kinds"
 	"conch/device/language"
+	"conch/device/printable"
 )
 
 var update = flag.Bool("update", false, "write conch.example.toml from the table of keys")
@@ -399,7 +400,7 @@ func TestKeyComesFromTheStrongestPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "config: voice.key_file: " + mine + ": mode 0644 lets others read the key; chmod 600 it"; len(c.Warnings) != 1 || c.Warnings[0] != want {
+	if want := "config: voice.key_file: " + mine + ": mode 0644 lets others read the key; " + printable.Chmod("600", mine); len(c.Warnings) != 1 || c.Warnings[0] != want {
 		t.Errorf("warnings %q; want %q", c.Warnings, want)
 	}
 }
