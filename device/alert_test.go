@@ -86,7 +86,7 @@ func TestAPageEndsWhatRings(t *testing.T) {
 	if err := asks("/alert/stop", rows[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	if how := <-ended; how != skills.Finished {
+	if how := <-ended; how != skills.Stopped {
 		t.Errorf("a person has stopped it, and it ended as %s", how)
 	}
 	b.until("silence", func() bool { return !b.audible() && b.Device.goesOn() == nil })
