@@ -416,6 +416,10 @@ func (s *step) expire(at time.Duration, night bool) {
 	switch m.phase {
 	case recording:
 		m.listen = max(0, at-m.began)
+		if m.noEar != "" {
+			s.fail(at, m.noEar, Failed)
+			return
+		}
 		if m.fatal != "" {
 			s.fail(at, m.fatal, Failed)
 			return

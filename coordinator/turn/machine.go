@@ -98,6 +98,7 @@ type Machine struct {
 	committed  time.Duration
 	firstAudio time.Duration
 	capturing  bool   // the microphone has delivered
+	noEar      Words  // why nothing of it can be heard; the button is down yet, and it may be a hush
 	granted    bool   // the floor came before the end of the capture
 	lost       bool   // the vote was lost before the end of the capture
 	prompt     string // of the granted floor

@@ -264,6 +264,8 @@ func (s *step) releasedAt(e Released) {
 	switch {
 	case e.Gone:
 		s.fail(e.At, WordsNotHeard, Failed)
+	case m.noEar != "":
+		s.deaf(e.At, m.noEar)
 	case !m.capturing && m.listen >= noMicrophoneAfter:
 		s.deaf(e.At, WordsNoMicrophone)
 	case e.Held < m.cfg.MinHeld:
@@ -482,11 +484,19 @@ func (s *step) captureLost(e CaptureLost) {
 		s.fail(e.At, say, Failed)
 		return
 	}
+	if held := e.At - s.m.began; s.m.phase == recording && s.m.cut && held >= knownDeaf && held < mostHush {
+		s.m.noEar, s.m.deadline = say, s.m.began+mostHush // how long the button is held decides
+		return
+	}
 	s.deaf(e.At, say)
 }
 
 // mostHush is how long a press may be that only silences, where nothing can be heard of what a person says. Our choice.
 const mostHush = 1200 * time.Millisecond
+
+// knownDeaf is how soon after a press a device says so that knows it: muted, or without any microphone. Its press is a hush at once, for a
+// button that is tapped stays down. Our choice.
+const knownDeaf = 100 * time.Millisecond
 
 // deaf ends a turn whose recording is lost: a short press that cut something was a hush.
 func (s *step) deaf(at time.Duration, say Words) {
