@@ -238,7 +238,12 @@ func (s *stage) enter() (*instance, error) {
 
 // ready waits until the device is up.
 func (s *stage) ready(ctx context.Context) error {
-	if err := s.instance.Load().device.WaitReady(ctx, readyStage); err != nil {
+	l := s.instance.Load()
+	err := l.device.WaitReady(ctx, readyStage)
+	if err == nil {
+		err = wait.Until(ctx, l.hand.Watched)
+	}
+	if err != nil {
 		return fmt.Errorf("rehearse: %s: %w", s.name, err)
 	}
 	return nil

@@ -27,16 +27,20 @@ func NewButton(o gpio.ButtonOptions) *Button {
 // Press closes the contact.
 func (b *Button) Press() { b.line.Set(true) }
 
+// Watched reports whether Run has read the contact: one that is closed before that is down at the start, which is no press.
+func (b *Button) Watched() bool { return b.line.waited.Load() }
+
 // Release opens it.
 func (b *Button) Release() { b.line.Set(false) }
 
 // Line is a line without a wire: rehearsals, benchmarks and tests move its contact. Like the kernel's it queues 16
 // edges and forgets what comes on top; the level is always true.
 type Line struct {
-	name  string
-	down  atomic.Bool
-	edges chan struct{}
-	woken chan struct{} // of one
+	name   string
+	down   atomic.Bool
+	waited atomic.Bool
+	edges  chan struct{}
+	woken  chan struct{} // of one
 }
 
 // NewLine makes one whose contact is up.
@@ -57,6 +61,7 @@ func (l *Line) Set(down bool) {
 
 // Wait implements gpio.Line.
 func (l *Line) Wait(timeout time.Duration) bool {
+	l.waited.Store(true)
 	t := time.NewTimer(timeout)
 	defer t.Stop()
 	select {
