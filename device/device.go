@@ -30,6 +30,7 @@ import (
 	"conch/device/sound"
 	"conch/device/state"
 	"conch/device/store"
+	"conch/device/terminal"
 	"conch/device/usage"
 	"conch/device/web"
 	"conch/device/world"
@@ -151,7 +152,7 @@ func (d *Device) Run(ctx context.Context) error {
 		d.tended("look", d.look),
 	}, d.actors...)
 	for i, b := range d.buttons {
-		c := &contact{Events: b, button: turn.Button(i + 1)}
+		c := &contact{Events: b, button: turn.Button(i + 1), latches: d.latches(b)}
 		actors = append(actors, actor{"button " + b.String(), func(ctx context.Context) error {
 			return d.presses.run(ctx, c)
 		}})
@@ -162,6 +163,12 @@ func (d *Device) Run(ctx context.Context) error {
 	err := d.together(ctx, cancel, actors, d.serving)
 	d.works.Wait()
 	return err
+}
+
+// latches says that a tap of a button begins a recording: the space bar, or a contact in another mode than hold.
+func (d *Device) latches(b gpio.Events) bool {
+	_, typed := b.(*terminal.Keyboard)
+	return typed || b.Touchable() && d.cfg.Button.Mode != gpio.Hold.String()
 }
 
 // together runs actors until ctx ends or one of them fails; then it ends the rest, and those who serve once all others have ended.

@@ -10,6 +10,7 @@ import (
 	"conch/audio/cue"
 	"conch/companions/voice/rehearsal"
 	"conch/coordinator/turn"
+	"conch/device/config"
 	"conch/device/control"
 )
 
@@ -77,6 +78,38 @@ func TestAPressWithoutSpeechIsAHush(t *testing.T) {
 			t.Errorf("%v: %d utterances were sent", row.held, len(b.recognizer.lengths())-sent)
 		case (row.want == turn.Empty) != (audio.Peak(cues) > 0) && row.want != turn.Done && row.held > 100*time.Millisecond: // of ready
 			t.Errorf("%v: the cue sounds at %d", row.held, audio.Peak(cues))
+		}
+	}
+}
+
+// TestAPressOnAMutedDevice: held for long, the user talks, and has words; a short one that cuts something is a hush, and so is each where
+// taps begin and end a recording.
+func TestAPressOnAMutedDevice(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		mode string
+		held time.Duration
+		want turn.Reason
+		says turn.Words
+	}{
+		{"hold", 300 * time.Millisecond, turn.Silenced, ""},
+		{"hold", 2 * time.Second, turn.Failed, turn.WordsMuted},
+		{"tap", 300 * time.Millisecond, turn.Silenced, ""},
+	} {
+		b := newBox(t, boxOptions{config: func(c *config.Config) { c.Button.Mode = row.mode }})
+		if err := b.sound.SetMuted(true); err != nil {
+			t.Fatal(err)
+		}
+		b.question("long")
+		b.until("it is heard", b.Speaking)
+		b.pause(300 * time.Millisecond)
+		b.hand.Press()
+		b.pause(row.held)
+		b.hand.Release()
+		b.until("the press has ended", func() bool { return len(b.turnsEnded()) == 2 })
+		b.pause(1500 * time.Millisecond) // a button that is down could have words until then
+		if r := b.turnsEnded()[1]; r.Reason != row.want.String() || r.Words != string(row.says) || len(b.turnsEnded()) != 2 {
+			t.Errorf("%s, %v: it ended as %s, words %q", row.mode, row.held, r.Reason, r.Words)
 		}
 	}
 }

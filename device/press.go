@@ -54,6 +54,7 @@ type contact struct {
 	button  turn.Button // which one, for the coordinator
 	touched bool        // an edge has been seen, and nobody knows yet of what
 	held    bool        // pressed, and not released yet
+	latches bool        // a tap begins a recording, and the next ends it
 }
 
 // press is everything that stands between the finger and silence. It runs in the goroutine that saw the edge; Hush and

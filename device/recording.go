@@ -30,6 +30,13 @@ func (r *recording) begin(by *contact, press uint64, post func() turn.ID) turn.I
 	return id
 }
 
+// latched reports whether the button whose press began that turn is up by now, since taps begin and end a recording there.
+func (r *recording) latched(id turn.ID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.by != nil && r.turn == id && r.by.latches
+}
+
 // ended is told when a turn's recording is over, whoever ended it.
 func (r *recording) ended(id turn.ID) {
 	r.mu.Lock()

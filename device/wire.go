@@ -119,7 +119,7 @@ func (d *Device) micLost(id string) {
 		return
 	}
 	d.lights.Captured(false)
-	lost := turn.CaptureLost{At: d.now(), Turn: turn.ID(id)}
+	lost := turn.CaptureLost{At: d.now(), Turn: turn.ID(id), Latched: d.presses.recording.latched(turn.ID(id))}
 	if d.sound.Mic.Muted() {
 		lost.Say = turn.WordsMuted
 	}

@@ -111,6 +111,8 @@ type CaptureLost struct {
 	At   time.Duration
 	Turn ID
 	Say  Words // empty: WordsNoMicrophone
+	// Latched: the button that began it was tapped, and is up by now: how long it stays down says nothing.
+	Latched bool
 }
 
 // InputCommitted: the server took the utterance as Item.

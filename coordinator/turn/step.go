@@ -484,7 +484,7 @@ func (s *step) captureLost(e CaptureLost) {
 		s.fail(e.At, say, Failed)
 		return
 	}
-	if held := e.At - s.m.began; s.m.phase == recording && s.m.cut && held >= knownDeaf && held < mostHush {
+	if s.m.phase == recording && s.m.cut && !e.Latched && e.At-s.m.began < mostHush {
 		s.m.noEar, s.m.deadline = say, s.m.began+mostHush // how long the button is held decides
 		return
 	}
@@ -493,10 +493,6 @@ func (s *step) captureLost(e CaptureLost) {
 
 // mostHush is how long a press may be that only silences, where nothing can be heard of what a person says. Our choice.
 const mostHush = 1200 * time.Millisecond
-
-// knownDeaf is how soon after a press a device says so that knows it: muted, or without any microphone. Its press is a hush at once, for a
-// button that is tapped stays down. Our choice.
-const knownDeaf = 100 * time.Millisecond
 
 // deaf ends a turn whose recording is lost: a short press that cut something was a hush.
 func (s *step) deaf(at time.Duration, say Words) {
