@@ -135,29 +135,81 @@ func (x *Languages) vocab(ws []word) vocab {
 	return vocab{x, t}
 }
 
-// LanguageOf returns the ISO 639-1 code of the language of a text: one of those given, the first of which is taken where the text does not
-// tell them apart. A text in another script than theirs is of the language that this script is of. No codes: any language that is known.
+// LanguageOf returns the ISO 639-1 code of the language of a text: first or one of those given, the first of which is taken where the text
+// does not tell them apart. A text in a script that none of them is written in is of the language that mostly has it.
 func (x *Languages) LanguageOf(text, first string, of []string) string {
+	wanted := append([]string{first}, of...)
+	if written := writtenIn(text); written != nil {
+		for _, l := range wanted {
+			if slices.Contains(written, l) {
+				return l
+			}
+		}
+		return written[0]
+	}
 	ws := words(text)
 	t := x.vocab(ws).of
-	if t == 0 || len(ws) == 0 {
-		return first
-	}
-	all := make([]string, 0, len(x.all))
-	for i, l := range x.all {
-		if t&(1<<i) != 0 {
-			all = append(all, l.Language)
-		}
-	}
-	for _, l := range append([]string{first}, of...) {
-		if slices.Contains(all, l) {
+	place := func(l string) int { return slices.IndexFunc(x.all, func(o language) bool { return o.Language == l }) }
+	for _, l := range wanted {
+		if i := place(l); i >= 0 && t&(1<<i) != 0 && (place(first) >= 0 || x.tellsMuch(ws, 1<<i)) {
 			return l
 		}
 	}
-	if len(of) == 0 || t&x.script["latin"] == 0 {
-		return all[0]
+	if len(of) == 0 && t != 0 {
+		return x.all[bits.TrailingZeros64(uint64(t))].Language
 	}
 	return first
+}
+
+// tellsMuch says that a quarter of the words tell a language: so much is asked where nothing is known of the other one.
+func (x *Languages) tellsMuch(ws []word, of tongues) bool {
+	n := 0
+	for _, w := range ws {
+		if x.tells[w.text]&of != 0 {
+			n++
+		}
+	}
+	return n > 0 && 4*n >= len(ws)
+}
+
+type alphabet struct {
+	table *unicode.RangeTable
+	of    []string
+}
+
+// alphabets that are not Latin, and the languages that are written in each; the first has most readers.
+var alphabets = []alphabet{
+	{unicode.Hiragana, []string{"ja"}}, {unicode.Katakana, []string{"ja"}}, {unicode.Han, []string{"zh", "ja"}}, {unicode.Hangul, []string{"ko"}},
+	{unicode.Cyrillic, []string{"ru", "uk", "bg", "sr", "be", "mk", "kk", "mn"}}, {unicode.Arabic, []string{"ar", "fa", "ur"}},
+	{unicode.Hebrew, []string{"he", "yi"}}, {unicode.Greek, []string{"el"}}, {unicode.Thai, []string{"th"}}, {unicode.Devanagari, []string{"hi", "mr", "ne"}},
+	{unicode.Bengali, []string{"bn"}}, {unicode.Tamil, []string{"ta"}}, {unicode.Telugu, []string{"te"}}, {unicode.Gujarati, []string{"gu"}},
+	{unicode.Gurmukhi, []string{"pa"}}, {unicode.Kannada, []string{"kn"}}, {unicode.Malayalam, []string{"ml"}}, {unicode.Georgian, []string{"ka"}},
+	{unicode.Armenian, []string{"hy"}}, {unicode.Myanmar, []string{"my"}},
+}
+
+// writtenIn is the languages of the script that most letters of a text are of; nil: it is Latin, or has no letters.
+func writtenIn(text string) []string {
+	count, latin := make([]int, len(alphabets)), 0
+	for _, r := range text {
+		if unicode.Is(unicode.Latin, r) {
+			latin++
+		} else if i := slices.IndexFunc(alphabets, func(s alphabet) bool { return unicode.Is(s.table, r) }); i >= 0 {
+			count[i]++
+		}
+	}
+	most := 0
+	for i := range count {
+		if count[i] > count[most] {
+			most = i
+		}
+	}
+	switch {
+	case count[most] <= latin:
+		return nil
+	case alphabets[most].table == unicode.Han && count[0]+count[1] > 0: // kana are only Japanese
+		most = 0
+	}
+	return alphabets[most].of
 }
 
 func scriptOf(r rune) string {

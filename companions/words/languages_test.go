@@ -20,6 +20,17 @@ func TestLanguageOf(t *testing.T) {
 		{"现在三点了", "en", []string{"en", "de"}, "zh"},
 		{"지금 몇 시예요?", "en", nil, "ko"},
 		{"Который час?", "de", []string{"de"}, "ru"},
+		{"Котра година?", "uk", []string{"uk", "en"}, "uk"}, // Cyrillic, and Russian is not spoken there
+		{"ساعت چند است", "fa", []string{"fa"}, "fa"},
+		{"三時。", "ja", []string{"ja"}, "ja"},
+		{"三時。", "en", nil, "zh"},
+		{"Τι ώρα είναι;", "en", []string{"en"}, "el"},
+		{"מה השעה?", "en", nil, "he"},
+		{"กี่โมงแล้ว", "de", []string{"de", "en"}, "th"},
+		{"USB-Kabel für 東京", "de", []string{"de"}, "de"}, // mostly Latin
+		{"Hur mycket är klockan?", "sv", []string{"sv"}, "sv"},
+		{"Hur mycket är klockan i köket?", "sv", []string{"sv", "en"}, "sv"}, // of Swedish nothing is known
+		{"It is late, and we are going home.", "sv", []string{"sv", "en"}, "en"},
 		{"Tor Norretranders", "it", []string{"it", "en"}, "it"},
 	} {
 		if got := Known().LanguageOf(row.text, row.first, row.of); got != row.want {
