@@ -31,8 +31,13 @@ func (t *Thought) foreign() (Reply, bool) {
 	if t.Heard != nil { // the recognizer writes English, whatever was said
 		l = t.Language
 	}
-	text, ok := englishOnly[l]
-	return Reply{Text: text, Language: l}, ok
+	if l == english {
+		return Reply{}, false
+	}
+	if text, ok := englishOnly[l]; ok {
+		return Reply{Text: text, Language: l}, true
+	}
+	return say("Without a key I know English only. With a key I speak other languages, too: sudo conch key."), true
 }
 
 // written is a text of the device, in the language that it is in.

@@ -27,6 +27,8 @@ func TestWhoDoesNotSpeakEnglish(t *testing.T) {
 		{"French at a French device", "fr", Thought{Words: "quelle heure est-il dans la cuisine"}, "fr", "anglais"},
 		{"Japanese at an English device", "en", Thought{Words: "今何時ですか"}, "ja", "英語しか"},
 		{"Russian at an English device", "en", Thought{Words: "который сейчас час"}, "ru", "английский"},
+		{"Greek at an English device", "en", Thought{Words: "Τι ώρα είναι;"}, "", "I know English only"},
+		{"Swedish at a Swedish device", "sv", Thought{Words: "hur mycket är klockan i köket"}, "", "I know English only"},
 		{"English", "en", Thought{Words: "tell me of the sea and the moon"}, "", "I understood"},
 		{"a sentence of the device", "de", Thought{Prompt: "Say exactly: Die Nudeln sind fertig."}, "de", "Die Nudeln sind fertig."},
 		{"an English sentence of the device", "de", Thought{Prompt: "Say exactly: The noodles are done."}, "en", "The noodles are done."},

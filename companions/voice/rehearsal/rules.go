@@ -65,7 +65,7 @@ func (Rules) Think(t Thought) Reply {
 		return say("I have said all I know. Press and ask me something.")
 	case t.Heard == nil:
 		return say("Hello. I am " + name(t.Instructions) + ". Press and ask me something.")
-	case t.Heard.Level >= quiet && t.Language != english && englishOnly[t.Language] != "":
+	case t.Heard.Level >= quiet && t.Language != english:
 		r, _ := t.foreign()
 		return r
 	case !t.Heard.Words:
