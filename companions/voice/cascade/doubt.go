@@ -125,13 +125,29 @@ func echoes(bare, names string) bool {
 		strings.Count(bare, " ") > 1 && strings.Trim(strings.ReplaceAll(bare+" ", prompt+" ", ""), " ") == ""
 }
 
-// hallucinates says that a recognizer writes that of silence.
+// hallucinates says that a recognizer writes that of silence: known phrases, one behind another, and nothing else.
 func hallucinates(bare string) bool {
-	return slices.Contains(hallucinated, bare) || slices.ContainsFunc(credits, func(c string) bool { return strings.HasPrefix(bare, c) })
+	if slices.ContainsFunc(credits, func(c string) bool { return strings.HasPrefix(bare, c) }) {
+		return true
+	}
+	rest := bare + " "
+	for rest != "" {
+		longest := 0
+		for _, phrase := range hallucinated {
+			if n := len(phrase) + 1; n > longest && strings.HasPrefix(rest, phrase+" ") {
+				longest = n
+			}
+		}
+		if longest == 0 {
+			return false
+		}
+		rest = rest[longest:]
+	}
+	return true
 }
 
 // credits begin what films end with, in ten languages.
-var credits = []string{"subtitles by", "subtitles created by", "captions by", "transcription by", "copyright",
+var credits = []string{"www ", "subtitles by", "subtitles created by", "captions by", "transcription by", "copyright",
 	"untertitel von", "untertitel im", "untertitel der",
 	"untertitelung", "sous titres", "sous titrage", "subtítulos", "sottotitoli", "legendas", "legenda", "ondertiteld",
 	"ondertitels", "ondertiteling", "napisy", "субтитры",

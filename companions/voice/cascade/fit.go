@@ -142,6 +142,6 @@ func overfull(err error) (room int, ok bool) {
 
 var (
 	tooLong = regexp.MustCompile(`exceed_context|context_length_exceeded|context[ _](size|length|window)|` +
-		`exceeds? .*(context|token)|(prompt|input|request) (is )?too (long|large)|too many tokens|maximum .*tokens|out of context`)
+		`exceeds? .*(context|token)|(prompt|input|request) (is )?too (long|large)|too many tokens|maximum .*tokens|tokens.* must be <=|out of context`)
 	ofContext = regexp.MustCompile(`context (?:size|length|window)[^0-9]{0,20}([0-9]{3,7})|maximum[^0-9]{0,30}([0-9]{3,7}) tokens`)
 )

@@ -175,10 +175,16 @@ func TestOverfull(t *testing.T) {
 		"request (514 tokens) exceeds the available context size (256 tokens), try increasing it": 256,
 		"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens":  4096,
 		"the request exceeds the available context size":                                          0,
-		"prompt is too long":                0,
-		"Input is too large for this model": 0,
-		"does not support tools":            -1,
-		"unknown field context":             -1,
+		"prompt is too long":                                                                  0,
+		"Input is too large for this model":                                                   0,
+		"Requested tokens (2087) exceed context window of 2048":                               2048,
+		"the model is loaded with context length of only 4096 tokens":                         4096,
+		"`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000":                     0,
+		"Prompt contains 40000 tokens, too large for model with 32768 maximum context length": 0,
+		"context deadline exceeded":                                                           -1,
+		"context canceled":                                                                    -1,
+		"does not support tools":                                                              -1,
+		"unknown field context":                                                               -1,
 	} {
 		room, ok := overfull(&kit.RefusalError{Status: 400, Text: text})
 		if !ok {

@@ -135,8 +135,12 @@ func TestWhatNobodySaid(t *testing.T) {
 		{"Thank you.", unsure, in(0.2, spoken(0.6), 0.2), "", false},
 		{"Thank you.", transcript{}, hiss(1.5), "", false},
 		{"Thank you for watching.", transcript{}, hiss(2), "", false},
-		{"Thank you for watching!", transcript{}, in(0.2, spoken(0.3), 1), "", false}, // quicker than anybody says it
-		{"Thank you.", transcript{}, spoken(8), "", false},                            // eight seconds of something else
+		{"Thank you for watching!", transcript{}, in(0.2, spoken(0.3), 1), "", false},     // quicker than anybody says it
+		{"Thank you.", transcript{}, spoken(8), "", false},                                // eight seconds of something else
+		{"Thank you. Thank you for watching. Bye-bye!", transcript{}, hiss(3), "", false}, // one behind another
+		{"Bis zum nächsten Mal! Tschüss.", transcript{}, hiss(2), "", false},
+		{"www.example.org", transcript{}, hiss(2), "", false},
+		{"Thank you. Turn on the light.", transcript{}, hiss(2), "", true},
 		{"Vielen Dank.", transcript{}, hiss(2), "", false},
 		{"Vielen Dank.", sure, in(0.2, spoken(0.8), 0.2), "", true},
 		{"Untertitel der Amara.org-Community", transcript{}, hiss(2), "", false},
