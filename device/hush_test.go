@@ -94,7 +94,7 @@ func TestAPressOnAMutedDevice(t *testing.T) {
 	}{
 		{"hold", 300 * time.Millisecond, turn.Silenced, ""},
 		{"hold", 2 * time.Second, turn.Failed, turn.WordsMuted},
-		{"tap", 300 * time.Millisecond, turn.Silenced, ""},
+		{"tap", 2 * time.Second, turn.Silenced, ""},
 	} {
 		b := newBox(t, boxOptions{config: func(c *config.Config) { c.Button.Mode = row.mode }})
 		if err := b.sound.SetMuted(true); err != nil {
