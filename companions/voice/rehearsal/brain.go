@@ -24,7 +24,7 @@ type Thought struct {
 	Guidance     string         // in a room: why this companion was selected, and how to answer
 	Talk         []Line         // what was said, the last line last
 	About        string         // what the server hears and speaks with
-	Language     string         // of those who speak to it, ISO 639-1
+	Language     string         // of the users, ISO 639-1; "": English
 	Now          time.Time
 	Rand         *rand.Rand
 

@@ -43,6 +43,7 @@ type Rules struct{}
 
 // Think answers.
 func (Rules) Think(t Thought) Reply {
+	t.Language = cmp.Or(t.Language, english)
 	if text, ok := wordForWord(t.Prompt); ok && !t.InRoom {
 		return t.written(text)
 	}
