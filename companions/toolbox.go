@@ -59,7 +59,8 @@ type Toolbox struct {
 // group are the tools of a skill, or of a source.
 type group struct {
 	name  string
-	moves bool // of a source
+	brief string // of the skill, for a model with little room
+	moves bool   // of a source
 	tools []boxed
 	left  []LeftOut // those that were no tools
 }
@@ -115,6 +116,9 @@ func (b *Toolbox) Add(name string, s skills.Skill) error {
 		return fmt.Errorf("skill %s: %d tools more than the %d a session takes", name, n-maxTools, maxTools)
 	}
 	g := group{name: name}
+	if x, ok := s.(skills.Brief); ok {
+		g.brief = x.Brief()
+	}
 	for _, t := range tools {
 		x, err := box(name, t)
 		if _, taken := old.tools[t.Name]; err == nil && (taken || g.has(t.Name)) {
@@ -193,7 +197,7 @@ func (b *Toolbox) arrange(groups []group) {
 				continue
 			}
 			s.tools[t.Name] = t
-			s.specs = append(s.specs, turn.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema})
+			s.specs = append(s.specs, turn.ToolSpec{Name: t.Name, Description: t.Description, Schema: t.Schema, Skill: g.name, Brief: g.brief})
 		}
 	}
 	b.shelf.Store(s)

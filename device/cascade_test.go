@@ -1,6 +1,8 @@
 package device
 
 import (
+	"bytes"
+	"encoding/json"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -74,8 +76,34 @@ func TestACascadeConverses(t *testing.T) {
 	if most := int(long.HeardMS/1000/2.5) + 2; said == 0 && long.HeardMS > 1500 || said > most {
 		t.Errorf("%.0f ms were heard, and the next question knows of %d sentences:\n%s", long.HeardMS, said, all)
 	}
-	if !strings.Contains(all, "[set_volume") || !strings.Contains(all, "tool: ") {
+	if !strings.Contains(all, `"do":"set_volume"`) || !strings.Contains(all, "tool: ") {
 		t.Errorf("the call and what came of it are not known: %s", all)
+	}
+}
+
+// What every question begins with fits into the context of a small model, with all the skills that there are: who the companion is and what it
+// can do. A call of a skill's one tool is a call of the tool that it names.
+func TestThePromptFitsASmallModel(t *testing.T) {
+	t.Parallel()
+	const most = 3900 // bytes of JSON
+	b, chain := chainBox(t, cascadetest.Script{Models: []string{"m"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
+		if last := q.Messages()[len(q.Messages())-1]; strings.HasPrefix(last, "tool: ") {
+			return cascadetest.Reply{Text: strings.TrimPrefix(last, "tool: ")}
+		}
+		return cascadetest.Reply{Calls: []cascadetest.Call{{ID: "c-1", Name: "timers", Args: `{"do":"set_timer","seconds":600,"name":"the pasta","all":false}`}}}
+	}}, func(c *config.Config) {
+		c.Radio.Stations = []config.Station{{Name: "Jazz", URL: "http://radio.lan/jazz"}, {Name: "News", URL: "http://radio.lan/news"}}
+	})
+	if r := b.ask("ten minutes for the pasta"); r.Tools != 1 || !strings.Contains(r.Said, "the pasta") {
+		t.Errorf("%d tools, said %q", r.Tools, r.Said)
+	}
+	body, err := json.Marshal(chain.Requests(cascadetest.Chat)[0].Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d bytes", len(body))
+	if len(body) > most || !bytes.Contains(body, []byte("play_radio")) {
+		t.Errorf("%d bytes; want at most %d:\n%s", len(body), most, body)
 	}
 }
 

@@ -6,35 +6,44 @@ import (
 
 	"conch/companions/skills"
 	"conch/device/condition"
+	"conch/device/config"
 	"conch/mqtt"
 )
 
 // home is what a skill may know of the house, over the device's own connection with its broker; nil where nothing is configured.
 func (d *Device) home() *skills.Home {
-	if len(d.cfg.Home) == 0 {
+	h := things(d.cfg.Home)
+	if h == nil {
 		return nil
 	}
-	h := &skills.Home{
-		Publish: func(ctx context.Context, topic, payload string) error {
-			bus, err := d.house()
-			if err == nil {
-				err = d.carried(bus.Publish(ctx, topic, []byte(payload)))
-			}
-			if errors.Is(err, errNoHouse) || errors.Is(err, errNoBroker) || errors.Is(err, mqtt.ErrAway) {
-				return skills.UnsentError{Why: err}
-			}
-			return err
-		},
-		Read: func(ctx context.Context, topic string) (string, error) {
-			bus, err := d.house()
-			if err != nil {
-				return "", err
-			}
-			b, err := bus.Retained(ctx, topic)
-			return string(b), d.carried(err)
-		},
+	h.Publish = func(ctx context.Context, topic, payload string) error {
+		bus, err := d.house()
+		if err == nil {
+			err = d.carried(bus.Publish(ctx, topic, []byte(payload)))
+		}
+		if errors.Is(err, errNoHouse) || errors.Is(err, errNoBroker) || errors.Is(err, mqtt.ErrAway) {
+			return skills.UnsentError{Why: err}
+		}
+		return err
 	}
-	for _, t := range d.cfg.Home {
+	h.Read = func(ctx context.Context, topic string) (string, error) {
+		bus, err := d.house()
+		if err != nil {
+			return "", err
+		}
+		b, err := bus.Retained(ctx, topic)
+		return string(b), d.carried(err)
+	}
+	return h
+}
+
+// things are what [home] lists; nil: nothing.
+func things(listed []config.Thing) *skills.Home {
+	if len(listed) == 0 {
+		return nil
+	}
+	h := &skills.Home{}
+	for _, t := range listed {
 		h.Things = append(h.Things, skills.Thing(t))
 	}
 	return h

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -26,6 +27,7 @@ import (
 	"conch/coordinator/inject"
 	"conch/coordinator/turn"
 	"conch/device/announce"
+	"conch/device/config"
 	"conch/device/control"
 	soundfolder "conch/device/library"
 	"conch/device/mcp"
@@ -54,6 +56,25 @@ var bundled = []struct {
 	{store.NotesOf, notes.New},
 	{"intercom", intercomskill.New},
 	{"radio", radio.New},
+}
+
+// Tools are those that a device with this configuration offers to a voice, but for those of tool servers.
+func Tools(cfg *config.Config) []turn.ToolSpec {
+	log := slog.New(slog.DiscardHandler)
+	box := companions.NewToolbox(log, time.Now)
+	h := skills.Host{
+		Log: log, Now: time.Now, Mute: func() error { return nil }, Missed: func() []skills.Missed { return nil }, Home: things(cfg.Home),
+		Radio: tuner.New(cfg.Radio.Stations, nil).Radio(), Library: soundfolder.New(cfg.LibraryFolder(), "").Library(), Sleep: &skills.Sleep{},
+	}
+	if cfg.Room.Broker != "" {
+		h.Room, h.Intercom = &skills.Room{}, &skills.Intercom{}
+	}
+	for _, b := range bundled {
+		if s := b.make(h); s != nil {
+			_ = box.Add(b.name, s) // what newTools refuses is an error there
+		}
+	}
+	return box.Specs()
 }
 
 // newTools fills the toolbox with the bundled skills.

@@ -111,6 +111,14 @@ type supervised struct {
 	of *worker
 }
 
+// Brief is that of the skill.
+func (s supervised) Brief() string {
+	if b, ok := s.Skill.(skills.Brief); ok {
+		return b.Brief()
+	}
+	return ""
+}
+
 // Tools lists them.
 func (s supervised) Tools() []skills.Tool {
 	tools := s.Skill.Tools()

@@ -33,6 +33,13 @@ type Runner interface {
 	Run(ctx context.Context) error
 }
 
+// Brief is a skill that a small model is offered as one tool: its tools become the values of "do", and this describes them all.
+type Brief interface {
+	Skill
+	// Brief is at most 200 bytes; "": each tool is offered by itself.
+	Brief() string
+}
+
 // Shower is a skill that has something to look at.
 type Shower interface {
 	Skill

@@ -5,6 +5,8 @@ type ToolSpec struct {
 	Name        string
 	Description string
 	Schema      []byte // JSON Schema of the arguments
+	Skill       string // that it is of
+	Brief       string // of that skill, for a model with little room; "": none
 }
 
 // What becomes of the calls of a turn: each is answered, and what it does is kept in the order of the calls.

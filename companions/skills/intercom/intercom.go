@@ -21,6 +21,11 @@ func New(h skills.Host) skills.Skill {
 	return Skill{*h.Intercom}
 }
 
+// Brief is for a model with little room.
+func (Skill) Brief() string {
+	return "Calls to other devices of the household."
+}
+
 // Tools lists them.
 func (s Skill) Tools() []skills.Tool {
 	return []skills.Tool{

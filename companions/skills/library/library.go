@@ -83,6 +83,11 @@ func schema(properties string, required ...string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":` + string(list) + `,"additionalProperties":false}`)
 }
 
+// Brief is for a model with little room.
+func (*Skill) Brief() string {
+	return "Books, music and sounds, by title; an empty title lists them. seconds: -30 skips back. by: 1 is the next chapter, 25 is faster."
+}
+
 // Tools lists them.
 func (s *Skill) Tools() []skills.Tool {
 	return []skills.Tool{

@@ -69,6 +69,11 @@ func New(h skills.Host) skills.Skill {
 	return &Skill{store: h.Store}
 }
 
+// Brief is for a model with little room.
+func (*Skill) Brief() string {
+	return "What the person wants kept. text: a whole sentence. recall: whenever they ask what they told you."
+}
+
 // Tools lists them.
 func (s *Skill) Tools() []skills.Tool {
 	about := `"about":{"type":"string","maxLength":200,"description":"what it is about, in the person's words; empty: everything"}`

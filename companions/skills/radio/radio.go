@@ -72,6 +72,11 @@ func New(h skills.Host) skills.Skill {
 	return s
 }
 
+// Brief is for a model with little room.
+func (s *Skill) Brief() string {
+	return "Radio. station: one of " + strings.Join(quoted(s.of.Stations), ", ") + "; empty: the last one."
+}
+
 // Tools lists them.
 func (s *Skill) Tools() []skills.Tool {
 	all := []skills.Tool{

@@ -12,6 +12,11 @@ import (
 	"conch/companions/skills"
 )
 
+// Brief is for a model with little room.
+func (*Skill) Brief() string {
+	return "Told at a time. at: 2026-11-24T08:00 (ask get_time first); rule: RFC 5545, FREQ=DAILY; insist: until acknowledged."
+}
+
 // Tools lists them.
 func (s *Skill) Tools() []skills.Tool {
 	which := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string","maxLength":200,` +

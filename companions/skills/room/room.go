@@ -20,6 +20,11 @@ func New(h skills.Host) skills.Skill {
 	return Skill{*h.Room}
 }
 
+// Brief is for a model with little room.
+func (Skill) Brief() string {
+	return "Companions in the room: who is there, why one spoke, how much they join in."
+}
+
 // Tools lists them.
 func (s Skill) Tools() []skills.Tool {
 	return []skills.Tool{

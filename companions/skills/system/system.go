@@ -22,6 +22,11 @@ type Skill struct {
 // New is the skill.
 func New(h skills.Host) skills.Skill { return Skill{Mute: h.Mute, Missed: h.Missed} }
 
+// Brief is for a model with little room.
+func (Skill) Brief() string {
+	return "The time and date, here or at a place: always ask. percent: loudness. stop: silence. mute: the microphone. What was missed today."
+}
+
 // Tools lists them.
 func (s Skill) Tools() []skills.Tool {
 	tools := []skills.Tool{

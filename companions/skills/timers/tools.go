@@ -11,6 +11,11 @@ import (
 	"conch/companions/skills"
 )
 
+// Brief is for a model with little room.
+func (*Skill) Brief() string {
+	return "A timer rings when its time is over. What is at a time of the day is a reminder. name: what it is for."
+}
+
 // Tools lists them.
 func (s *Skill) Tools() []skills.Tool {
 	name := `"name":{"type":"string","maxLength":60,"description":"what it is for, as the person said it: the pasta; empty if nothing was said"}`

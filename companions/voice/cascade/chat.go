@@ -237,6 +237,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		return e, m.failed("chat", cutOffError{})
 	}
 	for _, c := range calls.whole() {
+		c = unbundle(c, tools)
 		m.mu.Lock()
 		m.used[c.name]++
 		m.mu.Unlock()

@@ -1,9 +1,7 @@
 package cascade
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"regexp"
@@ -17,8 +15,8 @@ import (
 	"conch/coordinator/turn"
 )
 
-// A server at home has a context of a few thousand tokens. A request is made to fit: the oldest turns go first, then the long descriptions of
-// tools, then the tools that were used least.
+// A server at home has a context of a few thousand tokens. A request is made to fit: the tools of a skill become one tool, the oldest turns go,
+// then the tools that were used least.
 
 // Our choices. A token is some four letters of English, and some three of JSON.
 const (
@@ -29,6 +27,7 @@ const (
 	mostRefits   = 4    // times that a request is made smaller because the server refused it
 	aMessage     = 12   // bytes of a message around its words
 	aTool        = 60   // bytes of a tool around its parts
+	mostOfTools  = 4    // tools that take more than one part in so many of the context are bundled
 )
 
 // size is an estimate of what a request has, in tokens.
@@ -46,18 +45,23 @@ func size(messages []openai.ChatCompletionMessage, tools []turn.ToolSpec) int {
 	return n / bytesAToken
 }
 
+// requestRoom is how much of a context is for the request, in tokens.
+func requestRoom(limit int) int { return limit - min(mostAnswer, limit/4) }
+
 // fit is what of a request fits into a context of so many tokens; 0: all of it. forgot: the conversation has lost its beginning. used counts
 // the calls of each tool.
 func fit(messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, limit int, used map[string]int) (
 	m []openai.ChatCompletionMessage, t []turn.ToolSpec, forgot bool,
 ) {
 	m, t = messages, tools
-	room := limit - min(mostAnswer, limit/4)
-	if limit == 0 || size(m, t) <= room {
+	if limit == 0 {
 		return m, t, false
 	}
-	short := brief(tools)
-	for size(m, short) > room { // the oldest turn, with its calls
+	room, bundled := requestRoom(limit), size(nil, tools) > limit/mostOfTools
+	if bundled {
+		m, t = bundle(messages, tools)
+	}
+	for size(m, t) > room { // the oldest turn, with its calls
 		head := 0
 		if len(m) > 0 && m[0].Role == openai.ChatMessageRoleSystem {
 			head = 1
@@ -68,59 +72,17 @@ func fit(messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, limit i
 		}
 		m, forgot = slices.Concat(m[:head], m[head+1+next:]), true
 	}
-	if size(m, t) <= room {
-		return m, t, forgot
-	}
-	t = short
-	for len(t) > 0 && size(m, t) > room {
-		least := len(t) - 1
-		for i := range slices.Backward(t) {
-			if used[t[i].Name] < used[t[least].Name] {
+	for bundled && len(tools) > 0 && size(m, t) > room {
+		least := len(tools) - 1
+		for i := range slices.Backward(tools) {
+			if used[tools[i].Name] < used[tools[least].Name] {
 				least = i
 			}
 		}
-		t = slices.Delete(slices.Clone(t), least, least+1)
+		tools = slices.Delete(slices.Clone(tools), least, least+1)
+		_, t = bundle(nil, tools)
 	}
 	return m, t, forgot
-}
-
-// brief are tools with the first sentence of each description, and schemas without any.
-func brief(tools []turn.ToolSpec) []turn.ToolSpec {
-	short := slices.Clone(tools)
-	for i := range short {
-		s := &short[i]
-		if at := strings.Index(s.Description, ". "); at > 0 {
-			s.Description = s.Description[:at+1]
-		}
-		var schema any
-		if json.Unmarshal(s.Schema, &schema) == nil {
-			var b bytes.Buffer
-			e := json.NewEncoder(&b)
-			e.SetEscapeHTML(false)
-			if e.Encode(undescribed(schema)) == nil {
-				s.Schema = json.RawMessage(bytes.TrimSpace(b.Bytes()))
-			}
-		}
-	}
-	return short
-}
-
-// undescribed is a schema without its descriptions.
-func undescribed(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		if _, ok := v["description"].(string); ok { // a property of that name has an object
-			delete(v, "description")
-		}
-		for k := range v {
-			v[k] = undescribed(v[k])
-		}
-	case []any:
-		for i := range v {
-			v[i] = undescribed(v[i])
-		}
-	}
-	return v
 }
 
 // overfull says that a server refused a request because its context is too small, and for how many tokens it has room; 0: it does not say.
