@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"conch/device"
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/doctor"
@@ -23,7 +24,7 @@ func (doctorCmd) Help() string {
 }
 
 func (c doctorCmd) Run(e *env) error {
-	d := doctor.Examine(e.ctx, doctor.Options{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Anonymous: c.Anonymous})
+	d := doctor.Examine(e.ctx, doctor.Options{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Tools: device.Tools, Anonymous: c.Anonymous})
 	if d.Refused != nil && (e.config != "" || len(e.set) > 0) { // what was asked for here is wrong, not the box
 		return fmt.Errorf("%w: %w", control.ErrRefused, d.Refused)
 	}

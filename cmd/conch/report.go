@@ -75,7 +75,7 @@ func (c reportCmd) Run(e *env) (err error) {
 // text is the report.
 func (c reportCmd) text(ctx context.Context, cfg config.Config, e *env) []byte {
 	var b bytes.Buffer
-	d := doctor.Examine(ctx, doctor.Options{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Anonymous: true})
+	d := doctor.Examine(ctx, doctor.Options{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Tools: device.Tools, Anonymous: true})
 	hide := func(text string) string { return v6.ReplaceAllString(d.Hide(text), "[address]") }
 	heading := func(text string) { fmt.Fprintf(&b, "\n== %s\n", text) }
 	fmt.Fprintf(&b, "conch report of %s\n", time.Now().UTC().Format(time.RFC3339))

@@ -20,6 +20,7 @@ type Examined struct {
 	KeyHidden bool   // there may be a key, which the caller may not read
 	// Companion is the one whose session is tried; nil: none is.
 	Companion func() (Companion, error)
+	Tools     []turn.ToolSpec // that the device offers to it
 	// Running is what the appliance calls the voice that it has a session of now; "": it has none.
 	Running func(context.Context) string
 

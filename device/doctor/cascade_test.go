@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -86,4 +87,38 @@ func TestDoctorLooksAtEachStage(t *testing.T) {
 
 func page(cascadetest.Request) cascadetest.Reply {
 	return cascadetest.Reply{Type: "text/html", Body: "<html>Sign in</html>"}
+}
+
+// A model is asked with the prompt of a question: who the companion is, and what it can do. How much that is, and whether the server's context
+// is large enough for it, is a row.
+func TestDoctorAsksWithTheWholePrompt(t *testing.T) {
+	t.Parallel()
+	for context, want := range map[int]struct {
+		level Level
+		text  string
+		do    string
+		tool  string
+	}{
+		8192: {OK, "; the prompt has 1", "", "get_time"},
+		300:  {Warn, "its context of 300 tokens is small for the prompt (", "8192", ""},
+	} {
+		t.Run(fmt.Sprint(context), func(t *testing.T) {
+			t.Parallel()
+			chain := cascadetest.New(cascadetest.Script{Models: []string{"m"}, Before: func(w http.ResponseWriter, _ *http.Request, stage string) bool {
+				if stage == cascadetest.List {
+					w.Header().Set("Content-Type", "application/json")
+					fmt.Fprintf(w, `{"data":[{"id":"m","meta":{"n_ctx":%d}}]}`, context)
+				}
+				return stage == cascadetest.List
+			}})
+			s := httptest.NewServer(chain)
+			defer s.Close()
+			d := diagnose(t, fmt.Sprintf("[voice]\nkind = \"cascade\"\nmodel = \"m\"\nurl = %q\n", s.URL))
+			says(t, d, "chat", want.level, want.text, "", want.do)
+			body := fmt.Sprint(chain.Requests(cascadetest.Chat)[0].Body)
+			if !strings.Contains(body, "You are Ada") || !strings.Contains(body, want.tool) {
+				t.Errorf("asked with %s", body)
+			}
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/coordinator/turn"
 	"conch/device/cards"
 	"conch/device/config"
 	"conch/device/control"
@@ -24,6 +25,7 @@ type Options struct {
 	// Anonymous also leaves out names and addresses of the house and its room.
 	Anonymous bool
 	Machine   *Machine // nil: this one
+	Tools     func(*config.Config) []turn.ToolSpec
 }
 
 // A Diagnosis is what doctor found.
@@ -122,6 +124,9 @@ func subject(o Options, m *Machine) *Subject {
 		Promise: state.SilenceBudgetMS * time.Millisecond, Priority: audioPriority}
 	hidden := s.Voice.KeyHidden
 	s.Voice = voiceOf(&cfg)
+	if o.Tools != nil {
+		s.Voice.Tools = o.Tools(&cfg)
+	}
 	s.Voice.KeyHidden = hidden
 	s.StateDir, s.RuntimeDir, s.Library = cfg.State.Dir, cfg.State.Runtime, cfg.LibraryFolder()
 	if r, err := control.Dial(cfg); err == nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"conch/audio"
+	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/state"
 	"conch/mqtt/broker"
@@ -30,7 +31,10 @@ func diagnose(t *testing.T, toml string, flags ...string) Diagnosis {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{LoadOptions: config.LoadOptions{File: file, Environ: append([]string{"HOME=" + dir}, flags...)}}
+	o := Options{LoadOptions: config.LoadOptions{File: file, Environ: append([]string{"HOME=" + dir}, flags...)},
+		Tools: func(*config.Config) []turn.ToolSpec {
+			return []turn.ToolSpec{{Name: "get_time", Description: "The time. It is asked for."}}
+		}}
 	return Examine(t.Context(), o)
 }
 

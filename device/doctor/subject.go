@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/coordinator/turn"
 	"conch/device/config"
 	"conch/device/mcp"
 	"conch/gpio"
@@ -106,6 +107,7 @@ type VoiceSetting struct {
 	KeyHidden  bool   // there may be one, which the caller may not read
 	// Companion is the one whose session is tried; nil: none is.
 	Companion func() (voice.Companion, error)
+	Tools     []turn.ToolSpec // that the device offers to it
 }
 
 // Used is what counts towards the ceilings.

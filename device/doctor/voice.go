@@ -26,7 +26,7 @@ func checkVoice(ctx context.Context, m *Machine, s *Subject) (out []Finding) {
 	}
 	v.Roots = m.Roots
 	for _, f := range v.Kind.Check(ctx, voice.Examined{
-		Settings: v.Settings, Why: v.Why, KeyHidden: v.KeyHidden, Companion: v.Companion, Running: s.session,
+		Settings: v.Settings, Why: v.Why, KeyHidden: v.KeyHidden, Companion: v.Companion, Tools: v.Tools, Running: s.session,
 		Dial: m.Dial, Proxy: m.Proxy, Now: m.Now, BuiltAfter: BuiltAfter, Told: told, Unreachable: m.unreachable,
 	}) {
 		out = append(out, Finding{Check: f.Part, Level: Level(f.Level), Text: f.Text, Cause: f.Cause, Do: f.Do})

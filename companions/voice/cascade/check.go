@@ -2,6 +2,7 @@ package cascade
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -203,8 +204,9 @@ func (e examiner) chat(ctx context.Context) {
 	defer cancel()
 	began, first := time.Now(), time.Duration(0)
 	m.first = stageLimit
-	_, err := m.answer(ctx, []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser,
-		Content: "Answer with the word yes, and nothing else."}}, nil, func() {}, func(said) {
+	messages := chatOf(e.c.cfg.Instructions, []kit.Entry{{Role: "user", Text: "Answer with the word yes, and nothing else."}}, "", true)
+	prompt, whole := m.prompt(messages, e.Tools)
+	done, err := m.answer(ctx, messages, e.Tools, func() {}, func(said) {
 		if first == 0 {
 			first = time.Since(began)
 		}
@@ -213,8 +215,27 @@ func (e examiner) chat(ctx context.Context) {
 	case err != nil:
 		e.bad("chat", "voice.url", m.web, err)
 	default:
-		e.out.OK("chat", "%s (%s), model %s: the first word after %d ms; %s", m.target, m.traits().Name, model, first.Milliseconds(), m.keyed())
+		if done.in > 0 {
+			prompt += fmt.Sprintf(", %d tokens", done.in)
+		}
+		if done.in > 0 && m.context > 0 && int(done.in) > m.context/2 || !whole {
+			e.out.Warn("chat", fmt.Sprintf("%s: its context of %d tokens is small for the prompt (%s)", m.target, m.context, prompt),
+				"the beginning of a talk is soon forgotten, and tools are left out",
+				"give the model 8192 tokens (llama-server -c 8192, OLLAMA_CONTEXT_LENGTH=8192)")
+		}
+		e.out.OK("chat", "%s (%s), model %s: the first word after %d ms; the prompt has %s; %s", m.target, m.traits().Name, model,
+			first.Milliseconds(), prompt, m.keyed())
 	}
+}
+
+// prompt is the size of what is asked with these messages and tools; whole: no tool is left out.
+func (m *mind) prompt(messages []openai.ChatCompletionMessage, tools []turn.ToolSpec) (bytes string, whole bool) {
+	fitted, some, _ := fit(messages, tools, m.context, nil)
+	body, err := json.Marshal(m.request(fitted, some))
+	if err != nil {
+		return "no size: " + err.Error(), true // a schema that is no JSON
+	}
+	return fmt.Sprintf("%d bytes", len(body)), m.context == 0 || size(bundle(messages, tools)) <= requestRoom(m.context)
 }
 
 func some(all []string) string {
