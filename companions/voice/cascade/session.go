@@ -87,9 +87,6 @@ const hangs = 30 * time.Second
 func (r *conversation) hurry(t turn.ID) {
 	c := &r.chain
 	c.Hurry(t)
-	if kit.Waits(c.failing) {
-		c.Insist(time.Now())
-	}
 	if c.probing == nil || c.beside != nil || c.besides == t || time.Since(c.Last) < hangs {
 		return
 	}
@@ -225,9 +222,10 @@ func (r *conversation) lose(l turn.SessionLost, err error) {
 
 func (r *conversation) fail(l turn.SessionLost, err error) {
 	c := &r.chain
-	c.Fail(time.Now(), l.Fatal || kit.Waits(l.Say), rand.N)
 	var no *kit.RefusalError
-	if errors.As(err, &no) && no.After > 0 && !l.Fatal {
+	hinted := errors.As(err, &no) && no.After > 0 && !l.Fatal
+	c.Fail(time.Now(), !hinted && (l.Fatal || kit.Waits(l.Say)), rand.N)
+	if hinted {
 		c.Hint(time.Now(), no.After, rand.N)
 	}
 	if l.Say != c.failing {

@@ -180,7 +180,6 @@ func (c *Client) mended(ctx context.Context, s *standin, of stage) error {
 func (r *conversation) hurryMend(t turn.ID) {
 	m := &r.mending
 	m.Hurry(t)
-	m.Insist(time.Now())
 	if m.looking != nil && time.Since(m.Last) >= hangs {
 		m.looking() // it may be one that was lost in a server which is well by now
 	}

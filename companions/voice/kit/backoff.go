@@ -11,6 +11,7 @@ const (
 	BackoffMin     = 150 * time.Millisecond
 	BackoffMax     = 5 * time.Second
 	BackoffRefused = 30 * time.Second // wrong key or no quota; a changed key is tried within KeyLook
+	BackoffAsked   = time.Second      // between two attempts that a user asks for, at a server that has refused
 	KeyLook        = 5 * time.Second
 	stableAfter    = 10 * time.Second // a session that lived this long resets the back-off
 )
@@ -19,8 +20,8 @@ const (
 //
 //	an attempt failed         150 ms later, doubled each time up to 5 s, half of it by chance
 //	by a refusal              30 s later; a person who mends it need not wait for them: slow
-//	the server says when      not before that, whatever else happens but Insist
-//	a turn has begun          at once, once a turn, but for 150 ms since the last attempt and a refusal
+//	the server says when      not before that, but for a turn
+//	a turn has begun          at once, once a turn, but for 150 ms since the last attempt, or 1 s where the server refused
 //	the world has changed     at once, and from the beginning
 //	a session that lasted     the next failure is the first again
 type Backoff struct {
@@ -29,7 +30,6 @@ type Backoff struct {
 	attempt   int
 	Last      time.Time // one began
 	notBefore time.Time // the server wants none earlier
-	failed    time.Time // the last one did
 	hurried   turn.ID   // the turn for which one was made at once
 }
 
@@ -37,7 +37,6 @@ type Backoff struct {
 func (b *Backoff) Fail(now time.Time, slow bool, chance func(time.Duration) time.Duration) {
 	wait := min(BackoffMin<<min(b.attempt, 10), BackoffMax)
 	b.attempt++
-	b.failed = now
 	if b.Slow = slow; slow {
 		wait = BackoffRefused
 	}
@@ -51,23 +50,19 @@ func (b *Backoff) Hint(now time.Time, after time.Duration, chance func(time.Dura
 	b.At = latest(b.At, b.notBefore)
 }
 
-// Hurry tries at once for a turn that has begun without a session. It waits for one for five seconds only, which a back-off
-// that has grown to five seconds would use up.
+// Hurry tries at once for a turn that has begun without a session, whatever the server wanted: it may be well by now, the user may have paid,
+// and the turn waits for five seconds only.
 func (b *Backoff) Hurry(t turn.ID) {
-	if b.Slow || t == "" || t == b.hurried {
+	if t == "" || t == b.hurried {
 		return
 	}
 	b.hurried, b.attempt = t, 0
-	if soon := latest(b.Last.Add(BackoffMin), b.notBefore); soon.Before(b.At) {
-		b.At = soon
+	after := BackoffMin
+	if b.Slow || b.notBefore.After(b.Last) {
+		after = BackoffAsked
 	}
-}
-
-// Insist tries at once for a person who asks, whatever the server wanted, if the last failure is as long ago as the wait after a refusal: who
-// says an hour may be well in a minute, and a person may have paid.
-func (b *Backoff) Insist(now time.Time) {
-	if now.Sub(latest(b.failed, b.Last)) >= BackoffRefused && now.Before(b.At) {
-		b.At = now
+	if soon := b.Last.Add(after); soon.Before(b.At) {
+		b.At = soon
 	}
 }
 

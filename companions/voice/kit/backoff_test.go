@@ -23,9 +23,6 @@ func TestBackoff(t *testing.T) {
 	begins := func(id turn.ID) func(*Backoff, time.Time) { return func(b *Backoff, _ time.Time) { b.Hurry(id) } }
 	hint := func(b *Backoff, now time.Time) { b.Hint(now, 20*time.Second, none) }
 	lasts := func(d time.Duration) func(*Backoff, time.Time) { return func(b *Backoff, _ time.Time) { b.Lasted(d) } }
-	insists := func(after time.Duration) func(*Backoff, time.Time) {
-		return func(b *Backoff, now time.Time) { b.Insist(now.Add(after)) }
-	}
 	long := func(b *Backoff, now time.Time) { b.Hint(now, time.Hour, none) }
 	changed := func(b *Backoff, now time.Time) { b.Anew(now) }
 
@@ -41,10 +38,10 @@ func TestBackoff(t *testing.T) {
 		{"the server says when", []func(*Backoff, time.Time){fail, hint}, 20 * time.Second},
 		{"a turn begins", []func(*Backoff, time.Time){times(9, fail), begins("t-1")}, 150 * time.Millisecond},
 		{"the same turn, after one more failure", []func(*Backoff, time.Time){times(9, fail), begins("t-1"), times(6, fail), begins("t-1")}, 2400 * time.Millisecond},
-		{"a turn begins after a refusal", []func(*Backoff, time.Time){refuse, begins("t-1")}, 15 * time.Second},
-		{"a turn begins before the server wants it", []func(*Backoff, time.Time){fail, hint, begins("t-1")}, 20 * time.Second},
-		{"a person insists after half a minute of an hour", []func(*Backoff, time.Time){refuse, long, insists(BackoffRefused)}, BackoffRefused},
-		{"a person insists too early", []func(*Backoff, time.Time){refuse, long, insists(BackoffRefused - 1)}, time.Hour},
+		{"a turn begins after a refusal", []func(*Backoff, time.Time){refuse, begins("t-1")}, BackoffAsked},
+		{"the same turn, after it was refused again", []func(*Backoff, time.Time){refuse, begins("t-1"), refuse, begins("t-1")}, 15 * time.Second},
+		{"a turn begins before the server wants it", []func(*Backoff, time.Time){fail, hint, begins("t-1")}, BackoffAsked},
+		{"a turn begins within an hour that the server wants", []func(*Backoff, time.Time){refuse, long, begins("t-1")}, BackoffAsked},
 		{"the world changes", []func(*Backoff, time.Time){refuse, changed}, 0},
 		{"the world changes before the server wants it", []func(*Backoff, time.Time){fail, hint, changed}, 20 * time.Second},
 		{"a failure after the world has changed", []func(*Backoff, time.Time){times(9, fail), changed, fail}, 75 * time.Millisecond},

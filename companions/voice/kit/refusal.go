@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,14 +41,32 @@ func (r *RefusalError) Error() string {
 	return fmt.Sprintf("the server refuses the session: %s %s", r.Code, r.Text)
 }
 
-// retryAfter reads the header of that name in seconds (RFC 9110 10.2.3); its other form, a date, needs a clock that is
-// right, which a Pi without a network has not.
-func retryAfter(h http.Header) time.Duration {
-	n, err := strconv.Atoi(h.Get("Retry-After"))
-	if err != nil || n <= 0 {
-		return 0
+// retryAfter reads when a server wants the next attempt: in a header, in seconds or as a date beside its own (RFC 9110 10.2.3; the clock of a Pi
+// may be wrong), in milliseconds, or in a sentence; 0: it does not say.
+func retryAfter(h http.Header, text string) (after time.Duration) {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		after = seconds(ms / 1000)
+	} else if s, err := strconv.ParseFloat(h.Get("Retry-After"), 64); err == nil && s > 0 {
+		after = seconds(s)
+	} else if at, err := http.ParseTime(h.Get("Retry-After")); err == nil {
+		if now, err := http.ParseTime(h.Get("Date")); err == nil {
+			after = at.Sub(now)
+		}
+	} else if m := againIn.FindStringSubmatch(text); m != nil {
+		if d, err := time.ParseDuration(strings.ToLower(m[1])); err == nil {
+			after = d
+		} else if n, err := strconv.ParseFloat(m[2], 64); err == nil {
+			after = seconds(n)
+		}
 	}
-	return min(time.Duration(min(n, 1<<20))*time.Second, RetryMost)
+	return min(max(0, after), RetryMost)
+}
+
+// againIn finds "try again in 1.2s", "retry after 6m0s" and "retry in 20 seconds".
+var againIn = regexp.MustCompile(`(?i)(?:again|retry) (?:in|after) ((?:[0-9.]+(?:ms|h|m|s))+\b|([0-9.]+) ?sec)`)
+
+func seconds(n float64) time.Duration {
+	return time.Duration(min(n, RetryMost.Seconds()) * float64(time.Second))
 }
 
 // Redact takes the key out of what a server says about it: such sentences go to the log.
@@ -60,6 +79,9 @@ func Redact(text, key string) string {
 
 // Words tells what a person should hear, and whether only a person can mend it.
 func (r *RefusalError) Words() (say turn.Words, fatal bool) {
+	if r.Status > http.StatusInternalServerError { // 503 is 503, whatever word its body has
+		return turn.WordsServerError, false
+	}
 	say = WordsFor(r.Code, r.Kind)
 	if say == turn.WordsServerError {
 		switch {
@@ -112,7 +134,7 @@ func modelless(text string) bool {
 
 // ReadRefusal reads the answer to a request that was refused.
 func ReadRefusal(resp *http.Response, body []byte) *RefusalError {
-	no := &RefusalError{Status: resp.StatusCode, Text: strings.TrimSpace(string(body)), After: retryAfter(resp.Header)}
+	no := &RefusalError{Status: resp.StatusCode, Text: strings.TrimSpace(string(body)), After: retryAfter(resp.Header, string(body))}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	no.Page = kind == "text/html" || strings.HasPrefix(no.Text, "<")
 	if kind, code, text := ReadFault(body); text != "" {
