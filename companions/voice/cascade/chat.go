@@ -149,16 +149,21 @@ type chunk struct {
 }
 
 type delta struct {
-	Content any    `json:"content"`
-	Refusal string `json:"refusal"`
-	Calls   []struct {
-		Index    *int   `json:"index"`
-		ID       string `json:"id"`
-		Function struct {
-			Name string          `json:"name"`
-			Args json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
+	Content any     `json:"content"`
+	Refusal string  `json:"refusal"`
+	Calls   []begun `json:"tool_calls"`
+	Call    *named  `json:"function_call"` // of old servers, in place of the list
+}
+
+type begun struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function named  `json:"function"`
+}
+
+type named struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"arguments"`
 }
 
 // Bounds of one answer.
@@ -218,6 +223,9 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 			}
 			if text != "" {
 				on(said{text: text})
+			}
+			if d.Call != nil {
+				d.Calls = append(d.Calls, begun{Function: *d.Call})
 			}
 			for i := range d.Calls {
 				if !calls.add(d, i) {
@@ -291,7 +299,11 @@ func (c *calls) add(d *delta, i int) bool {
 	}
 	b := &c.of[at]
 	b.id = cmp.Or(b.id, turn.CallID(x.ID))
-	b.name += x.Function.Name
+	if !strings.HasPrefix(x.Function.Name, b.name) {
+		b.name += x.Function.Name
+	} else { // the first piece; or it is repeated with each piece of the arguments
+		b.name = x.Function.Name
+	}
 	var args string
 	if json.Unmarshal(x.Function.Args, &args) != nil {
 		args = string(x.Function.Args) // an object where a text belongs
@@ -318,6 +330,9 @@ func (m *mind) request(messages []openai.ChatCompletionMessage, tools []turn.Too
 	q := openai.ChatCompletionRequest{Model: m.model(), Messages: messages}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.without["system"] {
+		q.Messages = unsystemed(messages)
+	}
 	if m.p.Usage && !m.without["usage"] {
 		q.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
@@ -405,6 +420,7 @@ func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool
 	}{
 		{"usage", "stream_options", q.StreamOptions != nil, func() { q.StreamOptions = nil }},
 		{"kwargs", "template_kwargs", q.ChatTemplateKwargs != nil, func() { q.ChatTemplateKwargs = nil }},
+		{"system", "system", hasSystem(q.Messages), func() { q.Messages = unsystemed(q.Messages) }},
 		{"tools", "tool", q.Tools != nil, func() { q.Tools = nil }},
 	}
 	for _, any := range []bool{false, true} {

@@ -2,6 +2,7 @@ package cascade
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -98,6 +99,32 @@ func chatOf(instructions string, entries []kit.Entry, prompt string, system bool
 	}
 	if n := len(out); n == 0 || out[n-1].Role == openai.ChatMessageRoleAssistant {
 		add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: "…"}) // many answer nothing where nobody asked
+	}
+	return out
+}
+
+func hasSystem(messages []openai.ChatCompletionMessage) bool {
+	return slices.ContainsFunc(messages, func(m openai.ChatCompletionMessage) bool { return m.Role == openai.ChatMessageRoleSystem })
+}
+
+// unsystemed are the messages for a model that has no role of a system: the user's next message begins with what it says.
+func unsystemed(messages []openai.ChatCompletionMessage) (out []openai.ChatCompletionMessage) {
+	head := ""
+	for _, m := range messages {
+		switch m.Role {
+		case openai.ChatMessageRoleSystem:
+			head += m.Content + "\n\n"
+			continue
+		case openai.ChatMessageRoleUser:
+			m.Content, head = head+m.Content, ""
+		}
+		out = append(out, m)
+	}
+	head = strings.TrimSpace(head)
+	if last := len(out) - 1; head != "" && last >= 0 && out[last].Role == openai.ChatMessageRoleUser {
+		out[last].Content += "\n\n" + head
+	} else if head != "" {
+		out = append(out, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: head})
 	}
 	return out
 }

@@ -99,6 +99,25 @@ func TestServers(t *testing.T) {
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"","function":{"name":"two","arguments":{"y":3}}}]}}]}`,
 			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":2,"function":{"name":"three"}}]}}]}`)})},
 			want: "-", check: func(w *world) { wantCalls(w, `one {"x":2}`, `two {"y":3}`, `three {}`) }},
+		{name: "some: the name with each piece of the arguments", script: cascadetest.Script{Chat: says(cascadetest.Reply{Lines: calls(
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":""}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"{\"x\":"}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"one","arguments":"2}"}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"tw","arguments":"{"}}]}}]}`,
+			`{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"o","arguments":"}"}}]}}]}`)})},
+			want: "-", check: func(w *world) { wantCalls(w, `one {"x":2}`, `two {}`) }},
+		{name: "old ones: a call that is no list", script: cascadetest.Script{Chat: says(cascadetest.Reply{Lines: calls(
+			`{"choices":[{"index":0,"delta":{"function_call":{"name":"one","arguments":""}}}]}`,
+			`{"choices":[{"index":0,"delta":{"function_call":{"arguments":"{\"x\":2}"}}}]}`)})},
+			want: "-", check: func(w *world) { wantCalls(w, `one {"x":2}`) }},
+		{name: "Gemma's template: no role of a system", script: cascadetest.Script{Models: []string{"gemma"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
+			if all := strings.Join(q.Messages(), "|"); strings.Contains(all, "system:") {
+				return cascadetest.Reply{Status: 500, Type: "application/json", Body: `{"error":{"code":500,"message":"System role not supported","type":"server_error"}}`}
+			} else if !strings.HasPrefix(all, "user: You are") {
+				return cascadetest.Reply{Text: "What am I?"}
+			}
+			return cascadetest.Reply{Text: three}
+		}}, change: func(_ *voice.Settings, c *voice.Companion, _ *Config) { c.Instructions = "You are Ada." }},
 		{name: "llama.cpp: tools without --jinja are refused, and the conversation goes without them", change: func(s *voice.Settings, c *voice.Companion, cfg *Config) {
 			s.URL, s.Own["speak"], s.Own["hear"] = "http://pc.lan:8080", "http://pc.lan:8081", "http://pc.lan:8082"
 		}, script: cascadetest.Script{Models: []string{"gguf"}, Owner: "llamacpp", Chat: func(q cascadetest.Request) cascadetest.Reply {
