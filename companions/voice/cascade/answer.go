@@ -31,6 +31,7 @@ type answer struct {
 	calls   int
 
 	// owned by the goroutine that asks
+	parts parts
 	plain plain
 	cut   cutter
 	queue chan piece
@@ -134,6 +135,9 @@ func (r *conversation) begin(order *asked) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	a := &answer{id: id, turn: order.Turn, order: order, cancel: cancel, queue: make(chan piece, mostPieces),
 		spoken: &spoken{turn: order.Turn, item: turn.ItemID(r.next("said"))}}
+	if r.c.mind.early.Load() {
+		a.parts.in, a.parts.early = inThought, true
+	}
 	a.pump = kit.NewPump(ctx, a.turn, id, samples(r.cfg.MaxAnswer))
 	r.answers[id] = a
 	if r.spoken = append(r.spoken, a.spoken); len(r.spoken) > mostSpoken {
@@ -183,7 +187,30 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: a.turn, Response: a.id})
 		}
 	}
-	head := ""
+	head, broken := "", false
+	speak := func(all []written) {
+		for _, w := range all {
+			text := w.text
+			if w.call != nil {
+				calls := spelled(*w.call, tools)
+				for _, c := range calls {
+					r.later(func() { r.called(a, c) })
+				}
+				if len(calls) > 0 || w.hard {
+					broken = broken || len(calls) == 0
+					continue
+				}
+			}
+			if text = a.plain.write(text); strings.TrimSpace(text) != "" {
+				text, head = head+text, ""
+				if a.worded.CompareAndSwap(false, true) {
+					a.times.mark(&a.times.words, a.order.at)
+					r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: a.turn, Response: a.id, Item: a.spoken.item})
+				}
+			}
+			a.say(a.cut.write(text))
+		}
+	}
 	on := func(s said) {
 		if s.forgot {
 			if r.forgot.CompareAndSwap(false, true) {
@@ -196,15 +223,7 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			r.later(func() { r.called(a, *s.call) })
 			return
 		}
-		text := a.plain.write(s.text)
-		if strings.TrimSpace(text) != "" {
-			text, head = head+text, ""
-		}
-		if strings.TrimSpace(text) != "" && a.worded.CompareAndSwap(false, true) {
-			a.times.mark(&a.times.words, a.order.at)
-			r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: a.turn, Response: a.id, Item: a.spoken.item})
-		}
-		a.say(a.cut.write(text))
+		speak(a.parts.write(s.text, false))
 	}
 	for try := (tries{}); ; {
 		e, err = r.c.mind.answer(ctx, messages, tools, began, on)
@@ -221,6 +240,11 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 		}
 	}
 	if err == nil {
+		a.parts.whole = e.why != "length"
+		if speak(a.parts.write("", true)); broken && !a.parts.said {
+			speak([]written{{text: language.Language(r.cfg.Language).Phrase("say.no_tools")}})
+		}
+		r.c.mind.early.Store(a.parts.early)
 		a.say(a.cut.write(a.plain.flush(a.cut.n == 0 && strings.TrimSpace(a.cut.text) == "")))
 		a.say(a.cut.flush())
 	}

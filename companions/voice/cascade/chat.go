@@ -30,6 +30,8 @@ type mind struct {
 	model       func() string
 	first, idle time.Duration
 
+	early atomic.Bool // its answers begin with thoughts that no mark opens
+
 	mu      sync.Mutex
 	p       Profile         // of the way it asks; what its list of models shows may change it
 	without map[string]bool // what the server has refused of a request: usage, kwargs, tools

@@ -67,7 +67,6 @@ func TestTextIsCutWhereASpeakerBreathes(t *testing.T) {
 		{"nothing but code", "```\nprint one.\n```\n", "print one."},
 		{"a table", "| Day | Rain |\n|-----|------|\n| Monday | *much* |\n", "Day, Rain. | Monday, much."},
 		{"a rule", "One thing.\n---\nThen another thing.\n", "One thing. | Then another thing."},
-		{"thoughts", "<think>The user says hi. I should greet.</think>Hello there, friend.", "Hello there, | friend."},
 		{"less than", "If 3 < 4 then good.", "If 3 < 4 then good."},
 		{"tags", "Line one.<br>Line two is <b>bold</b> here.", "Line one. | Line two is bold here."},
 		{"escapes", `Five \* six \(x\) is it.`, "Five * six (x) is it."},

@@ -72,7 +72,10 @@ func fit(messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, limit i
 		}
 		m, forgot = slices.Concat(m[:head], m[head+1+next:]), true
 	}
-	for bundled && len(tools) > 0 && size(m, t) > room {
+	if !bundled && size(m, t) > room {
+		m, t = bundle(m, tools)
+	}
+	for len(tools) > 0 && size(m, t) > room {
 		least := len(tools) - 1
 		for i := range slices.Backward(tools) {
 			if used[tools[i].Name] < used[tools[least].Name] {

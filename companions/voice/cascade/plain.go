@@ -7,13 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// plain turns what a model writes into what can be read aloud, while it is written: no markdown, code block, address, emoji, or
-// what a model thought before it spoke. What cannot be decided yet is held, in bounds, until more comes. It is pure.
+// plain turns what a model writes into what can be read aloud, while it is written: no markdown, code block, address or
+// emoji. What cannot be decided yet is held, in bounds, until more comes. It is pure.
 type plain struct {
 	held   string // not decided
 	inLine bool   // something of the line was seen
 	fence  string // the mark that ends the code block that this is in; "": none
-	mind   bool   // within what it thinks
 	last   rune   // that was written
 	coded  strings.Builder
 }
@@ -57,8 +56,6 @@ func (p *plain) turn(text string, end bool) string {
 // next decides about the beginning of s: how much of it is taken, and what is said in its place; false: more is needed.
 func (p *plain) next(s string, end bool) (n int, said string, ok bool) {
 	switch {
-	case p.mind:
-		return p.skip(s, "</think>", end, func() { p.mind = false })
 	case p.fence != "":
 		return p.code(s, end)
 	case !p.inLine:
@@ -106,21 +103,6 @@ func (p *plain) next(s string, end bool) (n int, said string, ok bool) {
 		}
 	}
 	return size, sounding(c), true
-}
-
-// skip passes over what ends with a mark.
-func (p *plain) skip(s, mark string, end bool, over func()) (int, string, bool) {
-	if i := strings.Index(s, mark); i >= 0 {
-		over()
-		return i + len(mark), "", true
-	}
-	if end {
-		return len(s), "", true
-	}
-	if keep := len(s) - len(mark) + 1; keep > 0 {
-		return keep, "", true
-	}
-	return 0, "", false
 }
 
 // code passes over a line of a code block, and remembers the beginning of it.
@@ -286,12 +268,10 @@ func (p *plain) bracket(s string, at int, end bool) (int, string, bool) {
 
 var tags = regexp.MustCompile(`^</?([a-zA-Z][a-zA-Z0-9]*)([ \t/][^<>\n]*)?>`)
 
-// tag drops one of HTML, and what a model thinks.
+// tag drops one of HTML.
 func (p *plain) tag(s string, end bool) (int, string, bool) {
 	if m := tags.FindStringSubmatch(s); m != nil {
 		switch strings.ToLower(m[1]) {
-		case "think", "thinking":
-			p.mind = s[1] != '/'
 		case "br", "p", "li", "div":
 			return len(m[0]), "\n", true
 		}

@@ -110,6 +110,15 @@ func TestServers(t *testing.T) {
 			`{"choices":[{"index":0,"delta":{"function_call":{"name":"one","arguments":""}}}]}`,
 			`{"choices":[{"index":0,"delta":{"function_call":{"arguments":"{\"x\":2}"}}}]}`)})},
 			want: "-", check: func(w *world) { wantCalls(w, `one {"x":2}`) }},
+		{name: "some: a call in the text", script: cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
+			if q.N > 1 {
+				return cascadetest.Reply{Text: three}
+			}
+			return cascadetest.Reply{Text: "<think>A tool.</think>\n<tool_call>\n{\"name\": \"one\", \"arguments\": {\"x\": 1}}\n</tool_call>"}
+		}}, want: "-", check: func(w *world) { wantCalls(w, `one {"x":1}`) }},
+		{name: "some: a call that nobody can read", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: "<tool_call>one with x</tool_call>"})},
+			want: "This model cannot use my tools."},
+		{name: "some: a thought without an end", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: "<think>Let me see.\n\n" + three})}},
 		{name: "Gemma's template: no role of a system", script: cascadetest.Script{Models: []string{"gemma"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
 			if all := strings.Join(q.Messages(), "|"); strings.Contains(all, "system:") {
 				return cascadetest.Reply{Status: 500, Type: "application/json", Body: `{"error":{"code":500,"message":"System role not supported","type":"server_error"}}`}
