@@ -19,27 +19,9 @@ const onSmallDisk = "CONCH_STORE_SMALL_DISK"
 
 // A full disk is told in words and as a condition, costs nothing that was kept, and is over when there is space.
 func TestAFullDisk(t *testing.T) {
-	dir := os.Getenv(onSmallDisk)
-	if dir == "" { // again, where this process may mount a disk of its own
-		cmd := exec.Command(os.Args[0], "-test.run=^TestAFullDisk$", "-test.v")
-		cmd.Env = append(os.Environ(), onSmallDisk+"="+t.TempDir())
-		cmd.SysProcAttr = &syscall.SysProcAttr{
-			Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-		}
-		out, err := cmd.CombinedOutput()
-		switch {
-		case err != nil && len(out) == 0:
-			t.Skipf("no namespaces here: %v", err)
-		case strings.Contains(string(out), "--- SKIP"):
-			t.Skip(string(out))
-		case err != nil || !strings.Contains(string(out), "--- PASS"):
-			t.Fatalf("%v\n%s", err, out)
-		}
+	dir := smallDisk(t, "256k")
+	if dir == "" {
 		return
-	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("no disk to be mounted: %v", err)
 	}
 	path := filepath.Join(dir, File)
 	ballast := filepath.Join(dir, "ballast")
@@ -133,4 +115,31 @@ func TestAFullDisk(t *testing.T) {
 	if got := k.codes(); len(got) > 0 {
 		t.Error(got)
 	}
+}
+
+// smallDisk is a directory on a disk of its own. Empty: the test has run again where this process may mount one.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	if dir := os.Getenv(onSmallDisk); dir != "" {
+		if err := syscall.Mount("none", dir, "tmpfs", 0, "size="+size); err != nil {
+			t.Skipf("no disk to be mounted: %v", err)
+		}
+		return dir
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), onSmallDisk+"="+t.TempDir())
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}, GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case err != nil && len(out) == 0:
+		t.Skipf("no namespaces here: %v", err)
+	case strings.Contains(string(out), "--- SKIP"):
+		t.Skip(string(out))
+	case err != nil || !strings.Contains(string(out), "--- PASS"):
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return ""
 }

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -57,12 +59,32 @@ func TestKilledAtAnyInstant(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = child.Wait() // killed
+		copied(t, filepath.Join(dir, store.File+".copy"))
 	}
 	child := start(t, dir, killEnd+"=1")
 	if err := child.Wait(); err != nil {
 		t.Fatalf("the last one: %v", err)
 	}
 	judge(t, filepath.Join(dir, "journal"))
+}
+
+// copied says whether a copy is whole at a kill, if there is one.
+func copied(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	other := filepath.Join(t.TempDir(), store.File)
+	if err = errors.Join(err, os.WriteFile(other, b, 0o600)); err == nil {
+		var db *store.DB
+		if db, err = store.Look(other); err == nil {
+			err = db.Close()
+		}
+	}
+	if err != nil {
+		t.Errorf("the copy: %v", err)
+	}
 }
 
 // A timer is over a second after kill -9, and another was a second before, in which nobody pressed: both ring when conch is back.
@@ -160,6 +182,8 @@ func (v *victim) lives(t *testing.T) {
 	remind := reminders.New(host)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	v.db.CopyAfter(10 * time.Millisecond)
+	go func() { _ = v.db.Run(ctx) }() // likewise
 	for _, s := range []skills.Skill{ring, remind} {
 		go func() { _ = s.(skills.Runner).Run(ctx) }() // ends with the process
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,7 +30,7 @@ var (
 	errNewer   = errors.New("it was written by a newer conch")
 )
 
-// open gives the database. What is damaged is put aside under another name, and an empty one takes its place.
+// open gives the database. What is damaged is put aside under another name, and its copy takes its place, or an empty one.
 func (d *DB) open() (*bbolt.DB, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,32 +42,35 @@ func (d *DB) open() (*bbolt.DB, error) {
 	case d.db != nil:
 		return d.db, nil
 	}
-	file, err := exclusive(d.path, os.O_RDWR)
-	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) { // what is kept counts all the same
-		file, err = exclusive(d.path, os.O_RDONLY)
+	held, err := d.try()
+	defer func() { _ = held.Close() }() // until it has another name, a damaged one is nobody else's
+	if errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist) {
+		err = d.again(err)
 	}
-	if err == nil {
-		if err = d.take(file); err != nil {
-			defer file.Close() // until it has another name, it is nobody else's
-		}
-	}
-	switch {
-	case errors.Is(err, errNewer):
+	if errors.Is(err, errNewer) {
 		d.refused = fmt.Errorf("%s: %w", d.path, err)
 		d.conds.Set(condition.SkillsUnread, d.refused.Error(),
 			"install the newer conch again; the file is left as it is, and until then timers, reminders and notes are refused")
 		err = d.refused
-	case errors.Is(err, errDamaged):
-		if err = d.putAside(err); err == nil {
-			err = d.begin()
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		err = d.begin()
 	}
 	if err == nil || d.refused != nil {
 		return d.db, err
 	}
 	return nil, fmt.Errorf("%s: %w", d.path, err)
+}
+
+// try opens the file that is there; held is it where it is not taken.
+func (d *DB) try() (held *os.File, err error) {
+	file, err := exclusive(d.path, os.O_RDWR)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission) { // what is kept counts all the same
+		file, err = exclusive(d.path, os.O_RDONLY)
+	}
+	if err == nil {
+		if err = d.take(file); err == nil {
+			return nil, nil
+		}
+	}
+	return file, err
 }
 
 // take opens a file, if it is whole, and nobody else has it.
@@ -84,6 +88,9 @@ func (d *DB) take(file *os.File) error {
 		_ = guarded(func() error { return db.Update(d.tried) }) // over the damaged page; else the next start says it again
 	}
 	d.db = db
+	if old, err := os.ReadFile(d.path + copied); !db.IsReadOnly() && (err != nil || !bytes.Equal(old, all)) {
+		_ = d.copyFrom(db) // Run does
+	}
 	return nil
 }
 
@@ -149,14 +156,10 @@ func (d *DB) aside() string {
 	}
 }
 
-func (d *DB) putAside(why error) error {
+// putAside gives the file another name, and says which.
+func (d *DB) putAside() (name string, err error) {
 	to := d.aside()
-	if err := os.Rename(d.path, to); err != nil {
-		return err
-	}
-	d.conds.Set(condition.SkillsUnread, fmt.Sprintf("%s: %v; it is now %s", d.path, why, filepath.Base(to)),
-		"set timers, reminders and notes anew; look at the disk if this comes again")
-	return nil
+	return filepath.Base(to), os.Rename(d.path, to)
 }
 
 // exclusive opens a file for this process alone, before it looks at it: what another one is just writing seems to be damaged.
@@ -278,18 +281,12 @@ func create(path string) error {
 		err = errors.Join(err, db.Close())
 	}
 	if err == nil {
-		err = os.Rename(tmp, path)
+		err = named(tmp, path)
 	}
 	if err != nil {
 		_ = os.Remove(tmp) // the next attempt does
-		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return err
 }
 
 // guarded makes errors of what the library does when it meets what it did not write: it panics, or reads where no memory is.

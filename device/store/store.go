@@ -7,7 +7,7 @@
 //	               =COMPANION    key = value
 //
 // A write is on the disk, whole, when it returns: two flushes of the card each. So what is written seldom belongs here, and what is
-// the same as before is not written again.
+// the same as before is not written again. A copy lies beside it, some minutes old, and takes its place where it is damaged.
 package store
 
 import (
@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -62,7 +63,12 @@ type DB struct {
 	conds  *condition.Book
 	now    func() time.Time
 	every  time.Duration // how often Run tries again
+	delay  time.Duration // of a copy
 	failed chan struct{} // a token: something could not be written
+
+	written chan struct{} // a token: the copy is older
+	dirty   atomic.Bool   // it is
+	copying sync.Mutex
 
 	mu      sync.Mutex
 	db      *bbolt.DB // nil: it is not open
@@ -73,22 +79,26 @@ type DB struct {
 
 // New is the database at path, which need not be there; now dates what is put aside.
 func New(path string, conds *condition.Book, now func() time.Time) *DB {
-	return &DB{path: path, conds: conds, now: now, every: retry, failed: make(chan struct{}, 1)}
+	return &DB{path: path, conds: conds, now: now, every: retry, delay: copyAfter, failed: make(chan struct{}, 1), written: make(chan struct{}, 1)}
 }
 
-// Run tries again what could not be written, until ctx ends: whoever asked was told, but the condition has to end by itself.
+// Run tries again what could not be written, until ctx ends: whoever asked was told, but the condition has to end by itself. And it copies.
 func (d *DB) Run(ctx context.Context) error {
+	var again, late <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-d.failed:
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(d.every):
+			again = time.After(d.every)
+		case <-again:
+			again = nil
 			_ = d.update(d.tried) // the condition says it
+		case <-d.written:
+			late = time.After(d.delay)
+		case <-late:
+			late = nil
+			_ = d.copy() // it is tried again
 		}
 	}
 }
@@ -99,8 +109,9 @@ func (d *DB) tried(tx *bbolt.Tx) error {
 	return tx.Bucket(rootConch).Put(keyTried, append(make([]byte, triedPages*os.Getpagesize()), d.now().UTC().Format(time.RFC3339)...))
 }
 
-// Close writes nothing: all is written. What is asked later is refused.
+// Close copies what is not copied yet. What is asked later is refused.
 func (d *DB) Close() error {
+	_ = d.copy() // the file itself is written
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.closed = true
@@ -151,7 +162,7 @@ func (p place) Put(companion string, values map[string][]byte) error {
 			return fmt.Errorf("%d bytes are too much to keep: at most %d", len(value), MaxValue)
 		}
 	}
-	return p.d.update(func(tx *bbolt.Tx) error {
+	err := p.d.update(func(tx *bbolt.Tx) error {
 		same := true
 		old := p.of(tx, companion)
 		for key, value := range values {
@@ -183,6 +194,10 @@ func (p place) Put(companion string, values map[string][]byte) error {
 		}
 		return err
 	})
+	if err == nil && string(p.skill) == NotesOf {
+		p.d.erased(values)
+	}
+	return err
 }
 
 func (p place) All(companion string, f func(key string, value []byte) bool) error {
@@ -254,6 +269,7 @@ func (d *DB) update(f func(*bbolt.Tx) error) error {
 	switch {
 	case err == nil:
 		d.conds.Clear(condition.SkillsUnwritten)
+		d.stale()
 		return nil
 	case errors.Is(err, errSame):
 		return nil
