@@ -154,7 +154,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Log: d.log.With("skill", name), Now: d.wall(), Language: string(d.cfg.Device.Language),
 		Announce: func(a skills.Announcement) { d.desk.Announce(name, a) },
 		Mute:     func() error { return d.sound.SetMuted(true) },
-		Missed:   func() []skills.Missed { return d.missed.Asked() },
+		Missed:   func(turn string, most int) ([]skills.Missed, int) { return d.missed.Asked(turn, most) },
 		Ring:     d.ring,
 		Library:  d.shelf(),
 		Intercom: d.intercomSkill(),

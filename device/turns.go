@@ -23,6 +23,7 @@ func (d *Device) turnEnded(r coordinator.Record) {
 	d.turns.Add(1)
 	d.lights.TurnEnded(r)
 	d.again.Ended(r)
+	go d.missed.Heard(string(r.Turn), r.Whole || r.Reason == turn.Done.String()) // it may wait for the disk
 	t := d.room.TurnEnded(r)
 	d.feed.Post(control.EventTurn, t)
 	if d.opts.OnTurn != nil {

@@ -20,7 +20,7 @@ type Host struct {
 	Store    Store                     // of this skill; nil: nothing can be kept
 	Announce func(Announcement)        // asks for a turn that nobody pressed for; it waits for the disk where that is durable, and for nothing else
 	Ring     func(Alert) (stop func()) // sounds until a person has heard it; it never waits
-	Missed   func() []Missed           // what people silenced or did not hear, the newest first; nil: nothing is noted
+	Missed   MissedFunc                // nil: nothing is noted
 	Room     *Room                     // nil: one companion that is alone
 	Intercom *Intercom                 // nil: no other device can be called
 	Library  *Library                  // nil: there is no place for one
@@ -56,6 +56,10 @@ type Announcement struct {
 	Durable   bool          // on the disk when Announce returns, and until its outcome: a crash does not lose it (SKILLS.md 2.4)
 	Done      func(Outcome) // called once with the outcome, on a goroutine of its own, unless nil; after a crash nobody is called
 }
+
+// MissedFunc gives what people silenced or did not hear, the newest first and so many at most, and how many more there are, to a turn that
+// tells them: what was heard of it to its end is forgotten.
+type MissedFunc func(turn string, most int) (newest []Missed, more int)
 
 // Missed is an announcement or an alert that a person silenced or did not hear.
 type Missed struct {

@@ -42,7 +42,8 @@ type missed struct {
 // row is one of the list. Of one key the newest counts.
 type row struct {
 	skills.Missed
-	Key string `json:"key,omitempty"`
+	Key  string `json:"key,omitempty"`
+	told string // turn that has told it, while nobody knows whether it was heard
 }
 
 // NewMissed makes a list; change is called whenever there is something new in it, or no more.
@@ -59,7 +60,7 @@ func (m *Missed) Ended(key, text string, how skills.Outcome) {
 	default:
 		m.edit(func(k *missed) bool {
 			k.drop(key, m.now().Add(-toldAgain))
-			k.All = append(k.All, row{skills.Missed{At: m.now().Round(0), Text: text, Why: how}, key})
+			k.All = append(k.All, row{Missed: skills.Missed{At: m.now().Round(0), Text: text, Why: how}, Key: key})
 			k.Fresh = true
 			return true
 		})
@@ -92,15 +93,29 @@ func (m *Missed) List() (all []skills.Missed) {
 	return all
 }
 
-// Asked is List for a person, who knows of it then.
-func (m *Missed) Asked() []skills.Missed {
-	all := m.List()
+// Asked has a turn tell a person the newest, so many at most, and how many more there are.
+func (m *Missed) Asked(turn string, most int) (all []skills.Missed, more int) {
 	m.edit(func(k *missed) bool {
+		m.forget()
+		for i := len(k.All) - 1; i >= 0 && len(all) < most; i-- {
+			k.All[i].told = turn
+			all = append(all, k.All[i].Missed)
+		}
+		more = len(k.All) - len(all)
 		was := k.Fresh
 		k.Fresh = false
 		return was
 	})
-	return all
+	return all, more
+}
+
+// Heard is the end of a turn. What a person has heard of the list to its end was not missed; what was cut stays.
+func (m *Missed) Heard(turn string, whole bool) {
+	m.edit(func(k *missed) bool {
+		n := len(k.All)
+		k.All = slices.DeleteFunc(k.All, func(r row) bool { return whole && turn != "" && r.told == turn })
+		return len(k.All) != n
+	})
 }
 
 // Fresh reports whether there is something of which no person has asked.

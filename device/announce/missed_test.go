@@ -42,7 +42,7 @@ func TestWhatWasMissedIsListedForADay(t *testing.T) {
 		m = list()
 		m.read()
 		want(m, true, "the post", "your pills")
-		if got := m.Asked(); len(got) != 2 || got[0].Text != "the post" || got[1].Why != skills.OutcomeUnheard {
+		if got, more := m.Asked("t1", 5); len(got) != 2 || more != 0 || got[0].Text != "the post" || got[1].Why != skills.OutcomeUnheard {
 			t.Errorf("told %+v", got)
 		}
 		want(m, false, "the post", "your pills")
@@ -84,6 +84,43 @@ func TestWhatWasMissedIsListedForADay(t *testing.T) {
 		next.end()
 		next.Ended("", "too late", skills.OutcomeInterrupted)
 		want(next, true, "tea")
+	})
+}
+
+// What a person has heard of the list is gone from it, on the disk too; what was cut stays, and so does what was not told.
+func TestWhatWasHeardOfTheListIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disk{values: map[string][]byte{}}
+		m := NewMissed(slog.New(slog.DiscardHandler), time.Now, d, func(bool) {})
+		for _, text := range []string{"the post", "the pills", "the pasta"} {
+			m.Ended("", text, skills.OutcomeUnheard)
+		}
+		asks := func(turn string, whole bool, more int, texts ...string) {
+			t.Helper()
+			var got []string
+			all, n := m.Asked(turn, 2)
+			for _, e := range all {
+				got = append(got, e.Text)
+			}
+			if !slices.Equal(got, texts) || n != more {
+				t.Errorf("told %q, and %d more; want %q, %d", got, n, texts, more)
+			}
+			m.Heard("another", true)
+			m.Heard("", true)
+			m.Heard(turn, whole)
+		}
+		asks("t1", false, 1, "the pasta", "the pills")
+		asks("t2", true, 1, "the pasta", "the pills")
+		m.Ended("", "the door", skills.OutcomeUnheard)
+		m.Heard("t2", true)
+		if next := NewMissed(slog.New(slog.DiscardHandler), time.Now, d, func(bool) {}); true {
+			next.read()
+			if got := next.List(); len(got) != 2 {
+				t.Errorf("after a restart %+v", got)
+			}
+		}
+		asks("t3", true, 0, "the door", "the post")
+		asks("t4", true, 0)
 	})
 }
 

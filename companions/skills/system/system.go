@@ -15,8 +15,8 @@ import (
 
 // Skill has the tools get_time, set_volume, mute, list_missed and stop.
 type Skill struct {
-	Mute   func() error           // closes the microphone; nil: there is no such tool
-	Missed func() []skills.Missed // the same
+	Mute   func() error      // closes the microphone; nil: there is no such tool
+	Missed skills.MissedFunc // the same
 }
 
 // New is the skill.
@@ -71,16 +71,16 @@ func (s Skill) Tools() []skills.Tool {
 const mostTold = 5 // that are said; more is no answer to listen to
 
 func (s Skill) listMissed(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
-	all := s.Missed()
+	all, more := s.Missed(ctx.Turn, mostTold)
 	if len(all) == 0 {
 		return skills.Result{Output: "Nothing was missed in the last day."}, nil
 	}
 	var lines []string
-	for _, m := range all[:min(mostTold, len(all))] {
+	for _, m := range all {
 		lines = append(lines, when(m.At, ctx.Now())+", "+strings.TrimRight(skills.Short(m.Text), ".!? ")+", "+why[m.Why])
 	}
 	out := strings.Join(lines, "; ")
-	if more := len(all) - mostTold; more > 0 {
+	if more > 0 {
 		out += "; and " + skills.Count(more, "other")
 	}
 	return skills.Result{Output: out + "."}, nil

@@ -25,7 +25,10 @@ func TestWhatWasMissedIsTold(t *testing.T) {
 		{[]skills.Missed{{At: now.Add(-10 * time.Hour), Text: "the pasta", Why: skills.OutcomeUnanswered}}, "yesterday at 22:30, the pasta, which rang, and nobody pressed."},
 		{all, "take pill 4, which was silenced twice; and 2 others."},
 	} {
-		s := New(skills.Host{Missed: func() []skills.Missed { return row.missed }})
+		s := New(skills.Host{Missed: func(turn string, most int) ([]skills.Missed, int) {
+			n := min(most, len(row.missed))
+			return row.missed[:n], len(row.missed) - n
+		}})
 		for _, tool := range s.Tools() {
 			if tool.Name != "list_missed" {
 				continue
