@@ -75,6 +75,7 @@ type Device struct {
 	memory      *state.Memory
 	kept        *store.DB // of skills; nil: there is no state directory
 	sleep       skills.Sleep
+	snoozed     skills.Snoozed
 	desk        *announce.Desk
 	missed      *announce.Missed
 	conds       *condition.Book

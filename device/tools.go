@@ -161,6 +161,7 @@ func (d *Device) skillHost(name string) skills.Host {
 		Radio:    tuner.New(d.cfg.Radio.Stations, nil).Radio(),
 		Home:     d.home(),
 		Sleep:    &d.sleep,
+		Snoozed:  &d.snoozed,
 		GoOn:     func(ctx context.Context) bool { return d.coordinator.GoOn(ctx) },
 	}
 	if d.kept != nil {

@@ -27,6 +27,7 @@ type Host struct {
 	Radio    *Radio                    // nil: there are no stations
 	Home     *Home                     // nil: nothing of a house is configured
 	Sleep    *Sleep                    // when what plays is to stop; one for all skills
+	Snoozed  *Snoozed                  // what rang or was told last; one for all skills
 	// GoOn has what plays come back that a person has left silent beneath something that was stopped, and tells whether anything plays then.
 	GoOn func(context.Context) bool
 }

@@ -14,6 +14,10 @@ const (
 	mended  = 30 * 24 * time.Hour // in which a clock that was wrong is put right
 	look    = 30 * time.Second    // how often somebody looks at the clock, which may jump, while there is a reminder
 	unknown = 2026                // in an earlier year the clock is wrong
+
+	soon     = 5 * time.Minute // "snooze", where nobody says how long
+	lately   = time.Hour       // within which one that was told is meant by it
+	furthest = 24 * time.Hour
 )
 
 // reminder is one, as it is kept. Of what is told the state is on the disk before the words begin and after they have ended, so that
@@ -35,7 +39,8 @@ type reminder struct {
 	Begun  bool      `json:"begun,omitempty"`  // its words may have begun
 	Told   time.Time `json:"told,omitzero"`    // when they had ended
 	Times  int       `json:"times,omitempty"`
-	Done   time.Time `json:"done,omitzero"` // when somebody said so
+	Done   time.Time `json:"done,omitzero"`  // when somebody said so
+	Again  time.Time `json:"again,omitzero"` // when somebody wants to hear it once more
 
 	when  schedule
 	busy  bool      // this process has it in its mouth
@@ -63,7 +68,9 @@ func (r *reminder) found(house *time.Location) error {
 }
 
 // pending says that there is something to tell of it, now or later.
-func (r *reminder) pending() bool { return !r.Due.IsZero() || r.open() || r.repeats() }
+func (r *reminder) pending() bool {
+	return !r.Due.IsZero() || r.open() || r.repeats() || !r.Again.IsZero()
+}
 
 // open says that what was due has not been told.
 func (r *reminder) open() bool { return !r.Of.IsZero() && r.Told.IsZero() && r.Done.IsZero() }
@@ -101,6 +108,7 @@ func (r *reminder) step(now time.Time) words {
 			r.Due = r.when.next(now)
 		}
 		r.Of, r.Seen, r.Told, r.Times, r.Missed, r.Begun, r.Done = time.Time{}, time.Time{}, time.Time{}, 0, 0, false, time.Time{}
+		r.Again = time.Time{}
 	}
 	if r.later.Sub(now) > retry {
 		r.later = time.Time{}
@@ -119,7 +127,7 @@ func (r *reminder) step(now time.Time) words {
 			n, last = 1, r.Due
 		}
 		r.Missed, r.Of, r.Due = r.Missed+n, last, next
-		r.Told, r.Times, r.Done, r.Begun = time.Time{}, 0, time.Time{}, false
+		r.Told, r.Times, r.Done, r.Begun, r.Again = time.Time{}, 0, time.Time{}, false, time.Time{}
 		switch how = fresh; {
 		case heard:
 			how = perhaps
@@ -132,8 +140,10 @@ func (r *reminder) step(now time.Time) words {
 		return silent
 	case r.open():
 		how = late
-	case r.repeats() && now.Sub(r.Told).Abs() >= insist:
-		r.Told, how = time.Time{}, once
+	case !r.Again.IsZero() && now.Before(r.Again):
+		return silent
+	case !r.Again.IsZero(), r.repeats() && now.Sub(r.Told).Abs() >= insist:
+		r.Told, r.Again, how = time.Time{}, time.Time{}, once
 	default:
 		return silent
 	}
@@ -161,6 +171,8 @@ func (r *reminder) wake(now time.Time) time.Time {
 		return now.Add(look)
 	case r.open():
 		return r.later
+	case !r.Again.IsZero():
+		return first(r.Again, r.Due)
 	case r.repeats():
 		return first(r.Told.Add(insist), r.Due)
 	case !r.Due.IsZero():

@@ -13,7 +13,7 @@ import (
 	"conch/companions/skills"
 )
 
-// Skill has the tools add_reminder, list_reminders, cancel_reminder and acknowledge_reminder.
+// Skill has the tools add_reminder, list_reminders, cancel_reminder, acknowledge_reminder and snooze_reminder.
 type Skill struct {
 	host  skills.Host
 	woken skills.Woken
@@ -36,8 +36,8 @@ func New(h skills.Host) skills.Skill {
 func (s *Skill) Shows() (all []skills.Shown) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range s.called("", func(r *reminder) bool { return !r.Due.IsZero() }) {
-		all = append(all, skills.Shown{Name: r.Text, Due: r.Due})
+	for _, r := range s.called("", func(r *reminder) bool { return !first(r.Again, r.Due).IsZero() }) {
+		all = append(all, skills.Shown{Name: r.Text, Due: first(r.Again, r.Due)})
 	}
 	return all
 }
@@ -92,6 +92,7 @@ func (s *Skill) look(ctx context.Context) (in time.Duration, any bool) {
 // tell has it said. What the disk knows of it is right whatever comes.
 func (s *Skill) tell(ctx context.Context, r *reminder, prompt, text string) {
 	s.host.Log.Info("reminder.due", "reminder", r.ID, "late", s.now().Sub(r.Of).Round(time.Second))
+	s.host.Snoozed.Heard(own, s.handle(s.snooze))
 	id := r.ID
 	a := skills.Announcement{
 		Prompt: prompt, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
@@ -112,6 +113,7 @@ func (s *Skill) said(ctx context.Context, id int, how skills.Outcome) {
 		if r.ID == id && r.busy {
 			r.told(s.now(), how == skills.OutcomeDelivered || how == skills.OutcomeInterrupted || how == skills.OutcomeUnheard)
 			s.host.Log.Info("reminder.told", "reminder", id, "how", string(how))
+			s.host.Snoozed.Heard(own, s.handle(s.snooze))
 			_ = s.keep(r) // after a restart it says that it may have been heard
 			s.woken.Wake()
 		}

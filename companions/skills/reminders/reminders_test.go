@@ -502,6 +502,63 @@ func TestUntilSomebodySaysDone(t *testing.T) {
 	})
 }
 
+// "Snooze" has what was told said once more, over a restart, and leaves its next time as it is.
+func TestAReminderIsSnoozed(t *testing.T) {
+	const again = "once more, your reminder: take your pills."
+	lives(t, evening, func(l *life) {
+		l.says("add_reminder", daily, "is set")
+		l.says("snooze_reminder", `{}`, "No reminder was told lately.")
+		l.until("2026-11-24 08:00:00")
+		l.hears(here)
+		l.until("2026-11-24 08:00:30")
+		l.says("snooze_reminder", `{}`, "I will say it again today at 08:05: take your pills.")
+		l.says("list_reminders", `{}`, "take your pills, again today at 08:05, and again every day.")
+		if got := l.Shows(); len(got) != 1 || got[0].Due.Minute() != 5 {
+			t.Errorf("shown: %+v", got)
+		}
+		l.stop()
+		l.starts()
+		l.until("2026-11-24 08:05:29")
+		l.hears()
+		l.until("2026-11-24 08:05:30")
+		l.hears(again)
+		l.says("snooze_reminder", `{"name":"pills","seconds":600}`, "today at 08:15")
+		l.says("acknowledge_reminder", `{}`, "The next is tomorrow at 08:00.")
+		l.until("2026-11-24 09:30:00")
+		l.hears()
+		l.says("snooze_reminder", `{"name":"bin"}`, "No reminder about bin was told lately.")
+		l.says("snooze_reminder", `{"seconds":0}`, "within 24 hours")
+		l.says("snooze_reminder", `{"seconds":86401}`, "within 24 hours")
+		l.until("2026-11-25 08:00:00")
+		l.hears(here)
+		l.says("snooze_reminder", `{"seconds":86400}`, "tomorrow at 08:00")
+		l.until("2026-11-26 08:00:00") // its own time counts
+		l.hears(here)
+	})
+	lives(t, evening, func(l *life) { // one that comes once, and while it is said
+		l.ends = func() skills.Outcome { return "" }
+		l.says("add_reminder", pills, "is set")
+		l.until("2026-11-24 08:00:02")
+		l.says("snooze_reminder", `{}`, "today at 08:05")
+		l.ends = nil
+		l.open[0](skills.OutcomeInterrupted)
+		l.open = nil
+		l.until("2026-11-24 08:05:02")
+		l.hears(here, again)
+		l.until("2026-11-24 23:00:00")
+		l.hears()
+	})
+	lives(t, evening, func(l *life) { // one that is said until it is done
+		l.says("add_reminder", `{"text":"take your pills","at":"2026-11-24T08:00","insist":true}`, "is set")
+		l.until("2026-11-24 08:09:00")
+		l.says("snooze_reminder", `{"seconds":1800}`, "today at 08:39")
+		l.until("2026-11-24 08:38:59")
+		l.hears(here + " Say done when it is.")
+		l.until("2026-11-24 08:49:00")
+		l.hears(again+" Say done when it is.", again+" Say done when it is.")
+	})
+}
+
 func TestBadTimesAndRulesAreToldInWords(t *testing.T) {
 	lives(t, evening, func(l *life) {
 		for args, want := range map[string]string{

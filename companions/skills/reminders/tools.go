@@ -47,12 +47,25 @@ func (s *Skill) Tools() []skills.Tool {
 				"one that repeats comes again at its next time.",
 			Schema: which, Handler: s.handle(s.acknowledge),
 		},
+		{
+			Name: "snooze_reminder", Kind: skills.ChangesDevice, Own: true,
+			Description: "Says a reminder that was just told once more later, in five minutes if nobody says when: snooze, remind me again in ten minutes. " +
+				"Without a name it is of what was told or rang last.",
+			Schema: json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"integer","description":"in how many"},` +
+				`"name":{"type":"string","maxLength":200,"description":"words of it, as the person said them"}},"additionalProperties":false}`),
+			Handler: s.host.Snoozed.Tool(own, s.handle(s.snooze)),
+		},
 	}
 }
+
+// own is the skill's name.
+const own = "reminders"
 
 type arguments struct {
 	Text, At, Rule string
 	Insist         bool
+	Name           string // of snooze_reminder
+	Seconds        *int64
 }
 
 // handle has a tool work with the reminders that there are, alone.
@@ -155,20 +168,29 @@ func (s *Skill) cancel(_ skills.Context, a arguments) (string, error) {
 	return "The reminder is cancelled: " + found[0].Text + ".", nil
 }
 
-// acknowledge is of what was told, or is being told; where no words are given of the last of those.
-func (s *Skill) acknowledge(_ skills.Context, a arguments) (string, error) {
+// heard is what was told within that time, or is being told; where no words are given the last of those. nil: nothing.
+func (s *Skill) heard(text string, within time.Duration) *reminder {
 	now := s.now()
-	found := s.called(a.Text, func(r *reminder) bool {
-		return !r.Of.IsZero() && r.Done.IsZero() && (r.busy || now.Sub(r.Told) < answer)
+	found := s.called(text, func(r *reminder) bool {
+		return !r.Of.IsZero() && r.Done.IsZero() && (r.busy || !r.Told.IsZero() && now.Sub(r.Told) < within)
 	})
 	if len(found) == 0 {
-		return "There is nothing to be done" + about(a.Text) + ".", nil
+		return nil
 	}
-	r := slices.MaxFunc(found, func(a, b *reminder) int {
+	return slices.MaxFunc(found, func(a, b *reminder) int {
 		return cmp.Or(map[bool]int{true: 1}[a.busy]-map[bool]int{true: 1}[b.busy], a.Told.Compare(b.Told))
 	})
+}
+
+// acknowledge is of what was told, or is being told.
+func (s *Skill) acknowledge(_ skills.Context, a arguments) (string, error) {
+	now := s.now()
+	r := s.heard(a.Text, answer)
+	if r == nil {
+		return "There is nothing to be done" + about(a.Text) + ".", nil
+	}
 	was := *r
-	r.Done, r.Begun, r.busy = now, false, false
+	r.Done, r.Begun, r.busy, r.Again = now, false, false, time.Time{}
 	if r.Told.IsZero() {
 		r.Told = now
 	}
@@ -182,6 +204,38 @@ func (s *Skill) acknowledge(_ skills.Context, a arguments) (string, error) {
 		out += " The next is " + when(r.Due, now) + "."
 	}
 	return out, nil
+}
+
+// snooze has what was told said once more. What it says of itself then is that.
+func (s *Skill) snooze(_ skills.Context, a arguments) (string, error) {
+	more := soon
+	switch {
+	case a.Seconds == nil:
+	case *a.Seconds < 1 || *a.Seconds > int64(furthest/time.Second):
+		return "", errors.New("it can be said again within 24 hours; for what is later set another reminder")
+	default:
+		more = time.Duration(*a.Seconds) * time.Second
+	}
+	within := lately
+	if a.Name != "" {
+		within = answer
+	}
+	r := s.heard(a.Name, within)
+	if r == nil {
+		return "No reminder" + about(a.Name) + " was told lately.", nil
+	}
+	was := *r
+	now := s.now()
+	if r.Told.IsZero() {
+		r.Told = now
+	}
+	r.Again, r.Begun, r.busy = now.Add(more).Round(0), false, false
+	if err := s.keep(r); err != nil {
+		*r = was
+		return "", fmt.Errorf("it is not said again: %w", err)
+	}
+	s.woken.Wake()
+	return "I will say it again " + when(r.Again, now) + ": " + r.Text + ".", nil
 }
 
 // called are those whose text has the words, in the order in which they come; all if there are none.
@@ -221,6 +275,8 @@ func listed(all []*reminder, now time.Time) string {
 func (r *reminder) line(now time.Time) string {
 	line := r.Text
 	switch {
+	case !r.Again.IsZero():
+		line += ", again " + when(r.Again, now)
 	case r.open(), r.repeats():
 		line += ", which is not done yet"
 	case !r.Due.IsZero():

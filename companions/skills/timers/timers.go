@@ -110,6 +110,7 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 		_, err := s.later(t, t.Companion, again)
 		return err
 	}
+	s.host.Snoozed.Heard(own, s.handle(s.snooze))
 	stop := s.host.Ring(skills.Alert{Text: label(s.host.Language), Later: later, Ended: func(how skills.Ended) {
 		if ctx.Err() != nil {
 			return // conch ends: it rings on when it is back
@@ -120,6 +121,7 @@ func (s *Skill) ring(ctx context.Context, t *timer, now moment) {
 			return // somebody has cancelled it, or wants it later
 		}
 		t.ended = s.now().mono
+		s.host.Snoozed.Heard(own, s.handle(s.snooze))
 		s.rung = append(slices.DeleteFunc(s.rung, func(o *timer) bool { return t.ended-o.ended >= recent }), t)
 		if how == skills.Failed && s.host.Announce != nil {
 			s.host.Announce(skills.Announcement{Prompt: "The timer is over: " + label("en") + ".",

@@ -43,13 +43,17 @@ func (s *Skill) Tools() []skills.Tool {
 		},
 		{
 			Name: "snooze_timer", Kind: skills.ChangesDevice, Own: true,
-			Description: "Gives a timer that has just rung, rings or still runs some more time, five minutes if nobody says how much.",
+			Description: "Gives a timer that has just rung, rings or still runs some more time, five minutes if nobody says how much: " +
+				"snooze, five more minutes, ten more minutes. Without a name it is of what rang or was told last.",
 			Schema: json.RawMessage(`{"type":"object","properties":{"seconds":{"type":"integer","description":"how much more"},` + name +
 				`},"additionalProperties":false}`),
-			Handler: s.handle(s.snooze),
+			Handler: s.host.Snoozed.Tool(own, s.handle(s.snooze)),
 		},
 	}
 }
+
+// own is the skill's name.
+const own = "timers"
 
 type arguments struct {
 	Name    string

@@ -13,6 +13,7 @@ var reminderRules = []aRule{
 		return m{"text": nameIn(words, "cancel delete remove forget stop the my about to "+strings.ReplaceAll(reminderWords, "|", " ")+" reminding")}
 	})},
 	{all("what|which|list|tell|have|show|read", reminderWords), tool("list_reminders", nil)},
+	{remindsAgain, snooze},
 	{func(words []string) bool { at := remindAt(words); return at == 0 || at > 0 && beginsTime(words) }, remind},
 	{hasTaken, acknowledged},
 }
@@ -26,6 +27,11 @@ func hasTaken(words []string) bool {
 }
 
 var acknowledged = tool("acknowledge_reminder", nil)
+
+// remindsAgain is "remind me again in ten minutes", and not "remind me again tomorrow to take my pills".
+func remindsAgain(words []string) bool {
+	return begins("remind|reminds", "me", "again|later")(words) && !all("to|too|that|about|at|tomorrow")(words)
+}
 
 func remindAt(words []string) int {
 	return slices.IndexFunc(words, func(w string) bool { return all("remind|reminds|remained|reminded")([]string{w}) })

@@ -8,7 +8,7 @@ import (
 
 // bundled are the tools of the skills that ship, all of them offered at once, as on a device at home.
 var bundled = strings.Fields("get_time set_volume stop mute list_missed who_is_here play go_on pause skip chapter speed sleep_timer now_playing " +
-	"set_timer list_timers cancel_timer snooze_timer add_reminder list_reminders cancel_reminder acknowledge_reminder remember recall forget " +
+	"set_timer list_timers cancel_timer snooze_timer add_reminder list_reminders cancel_reminder acknowledge_reminder snooze_reminder remember recall forget " +
 	"play_radio stop_radio list_stations call_device answer hang_up who_can_be_called set_home read_home")
 
 // sentences are what people say at home, and what is done then: a tool with its arguments, a sentence behind a quote, or nothing behind a
@@ -67,6 +67,9 @@ snooze it please                                  | snooze_timer {}
 snooze the pasta                                  | snooze_timer {"name":"the pasta"}
 snooze the pasta for ten minutes                  | snooze_timer {"name":"the pasta","seconds":600}
 snooze for half an hour                           | snooze_timer {"seconds":1800}
+snooze the reminder                               | snooze_reminder {}
+snooze my reminder for ten minutes                | snooze_reminder {"seconds":600}
+remind me again in ten minutes                    | snooze_reminder {"seconds":600}
 snooze ten                                        | snooze_timer {"seconds":600}
 five more minutes for the eggs                    | snooze_timer {"name":"the eggs","seconds":300}
 ten minutes more please                           | snooze_timer {"seconds":600}

@@ -40,7 +40,7 @@ func howLong(words []string) bool {
 		(all("left|until|more|longer|got|still|timer")(words) || all("is|has", "the|my")(words))
 }
 
-// snooze is "snooze the pasta for ten minutes", "five more minutes for the eggs".
+// snooze is "snooze the pasta for ten minutes", "five more minutes for the eggs", "snooze the reminder", "remind me again in ten minutes".
 func snooze(t Thought, words []string) (Reply, bool) {
 	args := m{}
 	length, rest, ok := duration(slices.DeleteFunc(slices.Clone(words), isMore))
@@ -53,6 +53,10 @@ func snooze(t Thought, words []string) (Reply, bool) {
 	}
 	if name := nameIn(rest, "snooze add give to"); name != "" {
 		args["name"] = name
+	}
+	if all(reminderWords)(words) || remindAt(words) == 0 {
+		delete(args, "name")
+		return callTool(t, "snooze_reminder", args)
 	}
 	return callTool(t, "snooze_timer", args)
 }
