@@ -100,7 +100,7 @@ var imports = map[string][]string{
 	"device/room":             {"audio/words", "companions", "companions/…", "coordinator", "coordinator/turn", "device/cards", "device/condition", "device/config", "device/control", "device/wait", "mqtt", "device/printable", "device/language"},
 	leaf:                      {},
 	"device/rehearse":         {"device/web", "audio", "audio/…", "companions", "companions/…", "coordinator", "coordinator/…", "device", "device/condition", "device/config", "device/control", "device/join", "device/room", "device/terminal", "device/wait", "gpio", "gpio/…", "mqtt", "mqtt/…", "device/printable", "device/language"},
-	"device/setup":            {"audio", "device/cards", "device/config", "device/control", "device/doctor", "device/printable", "device/provider", "device/sound", "gpio", "mqtt", "mqtt/membership", "device/language"},
+	"device/setup":            {"audio", "device/cards", "device/config", "device/control", "device/doctor", "device/homeassistant", "device/printable", "device/provider", "device/sound", "gpio", "mqtt", "mqtt/membership", "device/language"},
 	"systemd":                 {},
 	"systemd/vm":              {},
 	"systemd/vm/…":            {},

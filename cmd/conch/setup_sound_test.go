@@ -163,6 +163,7 @@ func TestSetupEndsWithATrial(t *testing.T) {
 		t.Errorf("no echo came out of the loudspeaker (%.0f)", echo)
 	}
 	s.asks("Who answers? [3]", "")
+	s.asks("Shall Home Assistant", "")
 	s.asks("none for never: [22:00-07:00]", "s")
 	s.sees("The service starts with it")
 	s.sees("Hold the button and say something")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eclipse/paho.mqtt.golang/packets"
 	"golang.org/x/sys/unix"
 
 	"conch/companions/voice/cascadetest"
@@ -35,7 +37,7 @@ type pi struct {
 const bootTxt = "# For more options and information see\n# http://rptl.io/configtxt\ndtparam=audio=on\n[cm4]\notg_mode=1\n[all]\n"
 
 // A configuration that a person has written, with their words around it.
-const ownToml = "# our kitchen\n\n[device]\nquiet = \"\"\nlanguage = \"en\"\n\n[audio]\nbackend = \"null\" # for now\n# volume = 70\n\n[log]\nlevel = \"warn\" # quiet\n"
+const ownToml = "# our kitchen\n\n[device]\nquiet = \"\"\nlanguage = \"en\"\n\n[audio]\nbackend = \"null\" # for now\n# volume = 70\n\n[log]\nlevel = \"warn\" # quiet\n\n[homeassistant]\ndiscovery = false\n"
 
 func newPi(t *testing.T) *pi {
 	t.Helper()
@@ -430,7 +432,7 @@ func TestSetupForScripts(t *testing.T) {
 	if p.read("conch.toml") != ownToml || p.read("boot/firmware/config.txt") != bootTxt || strings.Contains(p.read("calls"), "restart") {
 		t.Errorf("--json alone has changed something:\n%s%s", p.read("conch.toml"), p.read("calls"))
 	}
-	if _, text, code := run("--yes", "--language", "fr", "language"); code != 0 || !strings.Contains(text, "1 of 6: the language") ||
+	if _, text, code := run("--yes", "--language", "fr", "language"); code != 0 || !strings.Contains(text, "1 of 7: the language") ||
 		!strings.Contains(text, "Français") {
 		t.Errorf("a language: status %d\n%s", code, text)
 	}
@@ -440,7 +442,7 @@ func TestSetupForScripts(t *testing.T) {
 	if _, text, code := run("--yes", "--quiet", "13:00-15:00"); code != 0 || !strings.Contains(p.read("conch.toml"), "quiet = \"13:00-15:00\"\n") {
 		t.Errorf("the hours are not written: status %d\n%s", code, text)
 	}
-	if _, text, code := run("--yes", "pin"); code != 0 || !strings.Contains(text, "4 sur 6 : le bouton") {
+	if _, text, code := run("--yes", "pin"); code != 0 || !strings.Contains(text, "4 sur 7 : le bouton") {
 		t.Errorf("in that language: status %d\n%s", code, text)
 	}
 	if steps, text, _ := run("--json", "voice"); steps["voice"]["question"] != "Who answers?" {
@@ -593,16 +595,26 @@ func TestSetupOffersVotes(t *testing.T) {
 	}
 
 	s := p.sits()
-	s.sees(`^conch setup: 7 things`)
+	s.sees(`^conch setup: 9 things`)
 	s.sees(`open +votes +the rules alone; a model`)
 	s.asks("Which board is it?", "s")
-	s.sees("6 of 7: who speaks next")
+	s.sees("6 of 9: what a day may cost")
+	s.sees(`32 US\$[ \n]+sent[ \n]+and[ \n]+64[ \n]+US\$[ \n]+received`)
+	s.asks("none for no limit: [2]", "much")
+	s.sees("a sum, as in 2")
+	s.asks("none for no limit: [2]", "")
+	s.sees(`^\+ceiling_cost = 2`)
+	s.sees(`^\+price_out = 64`)
+	s.asks("write this?", "")
+	s.sees("at most 2 a day")
+	s.sees("7 of 9: who speaks next")
 	s.sees(`gpt-6-luna[ \n]+at[ \n]+api\.openai\.com`)
 	s.sees(`whispers[ \n]+never[ \n]+do`)
 	s.sees(`[ \n]0\.003[ \n]+US\$[ \n]+a[ \n]+day,[ \n]+0\.078[ \n]+a[ \n]+month`)
 	s.asks("May it be asked? [y/N]", "")
 	s.sees(`^\+votes = "rules"`)
 	s.asks("write this?", "")
+	s.asks("Shall Home Assistant", "")
 	s.asks("none for never: [22:00-07:00]", "at night")
 	s.sees("two times of the day")
 	s.asks("none for never: [22:00-07:00]", "none")
@@ -613,6 +625,7 @@ func TestSetupOffersVotes(t *testing.T) {
 	s = p.sits() // it is not asked again
 	s.sees(`done +votes +the rules alone\n`)
 	s.asks("Which board is it?", "s")
+	s.asks("Shall Home Assistant", "")
 	s.leaves()
 
 	s = p.sits("votes")
@@ -680,4 +693,143 @@ func TestSetupOffersVotesOfAServerOfOnesOwn(t *testing.T) {
 	s = p.sits("votes")
 	s.sees(`there[ \n]+is[ \n]+no[ \n]+model[ \n]+to[ \n]+ask`)
 	s.leaves()
+}
+
+// The broker of Home Assistant is tried before it is written: one that is not there is written only where somebody says so.
+func TestSetupOffersTheBrokerOfHomeAssistant(t *testing.T) {
+	t.Parallel()
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	p.write("conch.toml", strings.Replace(ownToml, "[homeassistant]\ndiscovery = false\n", "", 1))
+	address, password := lockedBroker(t)
+
+	s := p.sits("house")
+	s.asks("Shall Home Assistant see this device, by its MQTT broker? [y/N]", "")
+	s.sees("not connected with Home Assistant")
+	s.leaves()
+
+	s = p.sits("house")
+	s.asks("Shall Home Assistant", "y")
+	s.asks("Address of that broker: [homeassistant.local:1883]", "gopher://x")
+	s.sees(`homeassistant\.broker`)
+	s.asks("Address of that broker:", address)
+	s.asks("User there; Enter for none:", "conch")
+	if !soon(func() bool { return !s.echoes() }) {
+		t.Fatal("the password is shown while it is typed")
+	}
+	s.types("wrong\r")
+	s.sees(`refuses[ \n]+this[ \n]+device`)
+	s.asks("Write it all the same? [y/N]", "")
+	s.sees("nothing was written")
+	s.leaves()
+	if strings.Contains(p.read("conch.toml"), "homeassistant") {
+		t.Errorf("written:\n%s", p.read("conch.toml"))
+	}
+
+	s = p.sits("house")
+	s.asks("Shall Home Assistant", "y")
+	s.asks("Address of that broker:", address)
+	s.asks("User there; Enter for none:", "conch")
+	if !soon(func() bool { return !s.echoes() }) {
+		t.Fatal("the password is shown while it is typed")
+	}
+	s.types(password + "\r")
+	s.sees(`lets[ \n]+this[ \n]+device[ \n]+in`)
+	s.sees(`^\+discovery = true`)
+	s.asks("write this?", "")
+	s.leaves()
+	if strings.Contains(s.screen()+s.log.String(), password) {
+		t.Error("the password is on the screen")
+	}
+	toml := p.read("conch.toml")
+	for _, want := range []string{"broker = \"mqtt://" + address + "\"\n", "user = \"conch\"\n", "password_file = "} {
+		if !strings.Contains(toml, want) {
+			t.Errorf("%s is not written:\n%s", want, toml)
+		}
+	}
+	info, err := os.Stat(filepath.Join(p.dir, "homeassistant.password"))
+	if err != nil || info.Mode().Perm() != 0o600 || p.read("homeassistant.password") != password+"\n" {
+		t.Errorf("the password: %v, %v", info, err)
+	}
+	cmd := p.setup("--yes", "--broker", "127.0.0.1:1", "house")
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != exitFault || p.read("conch.toml") != toml {
+		t.Errorf("one that is not there, where nobody is asked: status %d, %s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+// What a day may cost has no limit only where somebody says so.
+func TestSetupOffersALimit(t *testing.T) {
+	t.Parallel()
+	p := newPi(t)
+	p.write("state", "inactive\n")
+	if out, _ := p.setup("--yes", "--json").Output(); strings.Contains(string(out), `"limit"`) {
+		t.Errorf("it is offered where nobody is paid:\n%s", out)
+	}
+	p.write("keys/openai_api_key", storyKey+"\n")
+	before := p.read("conch.toml")
+	if out, err := p.setup("--yes", "--json", "limit").Output(); err != nil || !strings.Contains(string(out), `"on_enter":"2"`) || p.read("conch.toml") != before {
+		t.Errorf("where nobody is asked: %v\n%s", err, out)
+	}
+	for _, row := range []struct{ limit, want, not string }{
+		{"none", "ceiling_cost = 0\n", "price_in"}, {"1.50", "ceiling_cost = 1.5\nprice_in = 32\nprice_out = 64\n", "ceiling_cost = 0\n"},
+		{"much", "ceiling_cost = 1.5\n", "much"},
+	} {
+		_ = p.setup("--yes", "--limit", row.limit, "limit").Run() // of much it says what is wrong
+		if got := p.read("conch.toml"); !strings.Contains(got, row.want) || strings.Contains(got, row.not) {
+			t.Errorf("%s: written is\n%s", row.limit, got)
+		}
+	}
+	p = newPi(t) // of a vendor whose prices nobody knows here they are asked for
+	p.write("state", "inactive\n")
+	p.write("keys/openai_api_key", storyKey+"\n")
+	p.write("conch.toml", ownToml+"\n[voice]\nmodel = \"talks-a-lot\"\n")
+	s := p.sits("limit")
+	s.asks("none for no limit: [2]", "3")
+	s.asks("What do a million tokens cost that are sent?", "10")
+	s.asks("And a million that are received?", "20.5")
+	s.asks("write this?", "")
+	s.sees("at most 3 a day")
+	s.leaves()
+	if got := p.read("conch.toml"); !strings.Contains(got, "ceiling_cost = 3\n") || !strings.Contains(got, "price_in = 10\nprice_out = 20.5\n") {
+		t.Errorf("written:\n%s", got)
+	}
+}
+
+// lockedBroker lets one user in, and nobody else.
+func lockedBroker(t *testing.T) (address, password string) {
+	t.Helper()
+	password = "open-sesame"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	serve := func(c net.Conn) {
+		defer c.Close()
+		for {
+			in, err := packets.ReadPacket(c)
+			if err != nil {
+				return
+			}
+			if hello, ok := in.(*packets.ConnectPacket); ok {
+				ack := packets.NewControlPacket(packets.Connack).(*packets.ConnackPacket)
+				if hello.Username != "conch" || string(hello.Password) != password {
+					ack.ReturnCode = packets.ErrRefusedNotAuthorised
+				}
+				if ack.Write(c) != nil {
+					return
+				}
+			}
+		}
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go serve(c)
+		}
+	}()
+	return l.Addr().String(), password
 }

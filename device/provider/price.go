@@ -14,12 +14,29 @@ var votePrices = map[string]Price{
 	"gpt-6-luna":   {In: 0.10, Out: 0.50},
 }
 
+// voicePrices are OpenAI's of sound, which is dearer than text, with nothing cached: what is reckoned by them is spent later.
+var voicePrices = map[string]Price{
+	"gpt-realtime-1.5":      {In: 32, Out: 64},
+	"gpt-realtime-2":        {In: 32, Out: 64},
+	"gpt-realtime-2.1":      {In: 32, Out: 64},
+	"gpt-realtime-2.1-mini": {In: 10, Out: 20},
+}
+
+// PriceOfVoice is likewise what a voice costs at most.
+func PriceOfVoice(address, model string) (p Price, known bool) {
+	return priceOf(voicePrices, address, model)
+}
+
 // PriceOfVotes is what a model at an address costs; what others than OpenAI ask nobody knows here.
 func PriceOfVotes(address, model string) (p Price, known bool) {
+	return priceOf(votePrices, address, model)
+}
+
+func priceOf(list map[string]Price, address, model string) (p Price, known bool) {
 	if host := Host(address); host != "api.openai.com" && !strings.HasSuffix(host, ".openai.com") {
 		return Price{}, false
 	}
-	p, known = votePrices[model]
+	p, known = list[model]
 	return p, known
 }
 

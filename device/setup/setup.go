@@ -54,13 +54,22 @@ type Answers struct {
 	Votes             string
 	Language          string
 	Quiet             string // hours, or none
-	Reboot            bool
+	Limit             string // money a day, or none
+	Broker            string // of Home Assistant
+	BrokerUser        string
+
+	BrokerPasswordFrom string // file
+	Reboot             bool
 }
 
 // settings are the answers as settings.
 func (a Answers) settings() map[string]string {
 	set := map[string]string{"device.board": a.Board, "audio.playback": a.Playback, "audio.capture": a.Capture, "button.active": a.Active,
-		"voice.url": a.URL, "voice.model": a.Model, votesKey: a.Votes, languageKey: a.Language, quietKey: a.Quiet}
+		"voice.url": a.URL, "voice.model": a.Model, votesKey: a.Votes, languageKey: a.Language, quietKey: a.Quiet,
+		"homeassistant.user": a.BrokerUser}
+	if a.Broker != "" {
+		set["homeassistant.broker"] = brokerOf(a.Broker)
+	}
 	if a.Quiet == noHours {
 		set[quietKey] = ""
 	}
@@ -132,7 +141,9 @@ func steps() []step {
 		{"sound", lookSound, (*wizard).askSound, nil},
 		{"pin", (*wizard).lookPin, (*wizard).askPin, nil},
 		{"voice", (*wizard).lookVoice, (*wizard).askVoice, nil},
+		{"limit", lookLimit, (*wizard).askLimit, limitApplies},
 		{"votes", lookVotes, (*wizard).askVotes, votesApply},
+		{"house", lookHouse, (*wizard).askHouse, nil},
 		{"quiet", (*wizard).lookQuiet, (*wizard).askQuiet, nil},
 	}
 }
@@ -272,6 +283,7 @@ func given(w *wizard, name string) bool {
 	return map[string]bool{
 		"board": a.Board != "", "sound": a.Playback+a.Capture != "", "pin": a.Pin >= 0 || a.Active != "",
 		"voice": a.URL+a.Model+a.KeyFrom != "", "votes": a.Votes != "", "language": a.Language != "", "quiet": a.Quiet != "",
+		"limit": a.Limit != "", "house": a.Broker != "",
 	}[name]
 }
 

@@ -73,6 +73,8 @@ func TestFirstTenMinutes(t *testing.T) {
 	steps = append(steps, "sudo conch setup")
 	const card = "alsa:CARD=Speaker,DEV=0"
 	answers := []reply{
+		{"What shall conch itself speak?", "type"},
+		{"write this?", "type"},
 		{"Which board is it?", "type"},
 		{"Try which?", "type " + card},
 		{"a beep on", "until sound 60s"},
@@ -92,7 +94,10 @@ func TestFirstTenMinutes(t *testing.T) {
 		{"Its model", "type"},
 		{"Its key", "type guest"},
 		{"write this?", "type"},
-		{"What shall conch itself speak?", "type"},
+		{"none for no limit", "type none"},
+		{"write this?", "type"},
+		{"Shall Home Assistant", "type"},
+		{"When do people sleep", "type"},
 		{"write this?", "type"},
 	}
 	_, err = b.handTry(20*time.Minute, script("run conch setup", append(answers, trial(question)...)))

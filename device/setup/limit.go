@@ -1,0 +1,101 @@
+package setup
+
+import (
+	"context"
+	"strconv"
+
+	"conch/device/config"
+	"conch/device/provider"
+)
+
+// limitKey is what the answers of a day may cost; usualLimit is what Enter gives.
+const (
+	limitKey   = "voice.ceiling_cost"
+	usualLimit = "2"
+	noLimit    = "none"
+)
+
+// limitApplies says whether somebody is paid for answers.
+func limitApplies(w *wizard) bool { return w.keyThere() && w.cfg.Voice.Kind != "rehearsal" }
+
+// lookLimit says what a day may cost.
+func lookLimit(w *wizard) (string, bool) {
+	v := w.cfg.Voice
+	switch {
+	case v.CeilingCost > 0:
+		return w.lang.Phrase("setup.limit_cost", "cost", v.CeilingCost), true
+	case v.Ceiling > 0:
+		return w.lang.Phrase("setup.limit_tokens", "tokens", v.Ceiling), true
+	}
+	return w.lang.Phrase("setup.limit_none"), !w.cfg.Unset(limitKey)
+}
+
+// askLimit asks for a sum. There is none only where somebody says so.
+func (w *wizard) askLimit(ctx context.Context) error {
+	enter := usualLimit
+	switch v := w.cfg.Voice; {
+	case v.CeilingCost > 0:
+		enter = plainSum(v.CeilingCost)
+	case !w.cfg.Unset(limitKey):
+		enter = noLimit
+	}
+	price, known := provider.PriceOfVoice(w.cfg.Voice.URL, w.cfg.Voice.Model)
+	if known && !w.cfg.Voice.Priced() {
+		w.say("  %s", w.lang.Phrase("setup.limit_what", "date", provider.PricesOf, "model", w.cfg.Voice.Model,
+			"in", plainSum(price.In), "out", plainSum(price.Out)))
+	}
+	text := w.Limit
+	if text == "" && w.nobody { // nobody has said how much
+		_, err := w.line(ctx, w.lang.Phrase("setup.limit_ask"), enter)
+		return err
+	}
+	limit, err := w.sum(ctx, text, w.lang.Phrase("setup.limit_ask"), enter)
+	if err != nil {
+		return err
+	}
+	edits := []config.Edit{{Key: limitKey, Value: plainSum(limit)}}
+	if limit > 0 && !w.cfg.Voice.Priced() {
+		if !known {
+			if price.In, err = w.sum(ctx, "", w.lang.Phrase("setup.price_in"), ""); err != nil {
+				return err
+			}
+			if price.Out, err = w.sum(ctx, "", w.lang.Phrase("setup.price_out"), ""); err != nil {
+				return err
+			}
+		}
+		edits = append(edits, config.Edit{Key: "voice.price_in", Value: plainSum(price.In)}, config.Edit{Key: "voice.price_out", Value: plainSum(price.Out)})
+	}
+	if _, err := w.set(ctx, edits); err != nil {
+		return err
+	}
+	if w.now.State != Skipped {
+		text, _ := lookLimit(w)
+		w.with(w.now.State, "%s", text)
+	}
+	return nil
+}
+
+// sum asks for money until some is typed; given is what a flag says. Where nobody can be asked, what is no sum is none.
+func (w *wizard) sum(ctx context.Context, given, question, enter string) (float64, error) {
+	for {
+		text := given
+		if text == "" {
+			var err error
+			if text, err = w.line(ctx, question, enter); err != nil {
+				return 0, err
+			}
+		}
+		if text == noLimit {
+			return 0, nil
+		}
+		if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n <= 1e6 {
+			return n, nil
+		}
+		w.say("  %s", w.lang.Phrase("setup.no_sum"))
+		if given = ""; w.nobody {
+			return 0, errSkip
+		}
+	}
+}
+
+func plainSum(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
