@@ -32,7 +32,7 @@ func redacted(e round.Entry) round.Entry {
 	if e.Redacted {
 		return e
 	}
-	e.Redacted, e.Why = true, ""
+	e.Redacted, e.Why, e.Because = true, "", ""
 	if m := e.Message; m != nil {
 		if m.Text != "" {
 			mac := hmac.New(sha256.New, hashKey())
@@ -45,20 +45,20 @@ func redacted(e round.Entry) round.Entry {
 	}
 	if e.Decision != nil {
 		d := *e.Decision
-		d.Reason = ""
+		d.Reason, d.Because = "", ""
 		d.Votes, d.Silent, d.Barred = slices.Clone(d.Votes), slices.Clone(d.Silent), slices.Clone(d.Barred)
 		for i, v := range d.Votes {
-			v.Reason, v.Terms = "", slices.Clone(v.Terms)
+			v.Reason, v.Because, v.Terms = "", "", slices.Clone(v.Terms)
 			for j := range v.Terms {
 				v.Terms[j].Why = ""
 			}
 			d.Votes[i] = v
 		}
 		for i := range d.Silent {
-			d.Silent[i].Reason = ""
+			d.Silent[i].Reason, d.Silent[i].Because = "", ""
 		}
 		for i := range d.Barred {
-			d.Barred[i].Reason = ""
+			d.Barred[i].Reason, d.Barred[i].Because = "", ""
 		}
 		e.Decision = &d
 	}

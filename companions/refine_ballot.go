@@ -332,6 +332,6 @@ func (b ballot) onto(v round.Vote) round.Vote {
 	if b.closing != "" {
 		v.Closing = b.closing
 	}
-	v.Reason = "model: " + why
+	v.Reason, v.Because = "model: "+why, ""
 	return v
 }

@@ -32,6 +32,9 @@ func ReplayLedger(entries []round.Entry) (rounds, redacted int, differences []er
 		if len(was.Roster) == 0 { // nobody was asked, and why stands beside each of them (Silent)
 			is.Reason = was.Reason
 		}
+		if was.Winner == "" && was.Because == "" { // an older device's list of reasons
+			is.Reason = was.Reason
+		}
 		for _, c := range []struct {
 			what    string
 			was, is any

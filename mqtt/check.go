@@ -334,7 +334,7 @@ func slimVotes(in []round.Vote, step int) ([]round.Vote, bool) {
 	out := slices.Clone(in)
 	for i := range out {
 		if out[i].Terms = nil; step == 1 {
-			out[i].Reason = ""
+			out[i].Reason, out[i].Because = "", ""
 		}
 	}
 	return out, true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"conch/companions/words"
 )
@@ -30,7 +31,7 @@ func (s *scene) vote(id CompanionID) Vote {
 	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(id), Layer: LayerForbidden, Spoke: s.spoke(id)}
 	card, ok := s.cards[id]
 	if !ok {
-		v.forbid("it is not in the room")
+		v.forbid(because("absent"), s.name)
 		return v
 	}
 	o := s.owed(card)
@@ -38,13 +39,13 @@ func (s *scene) vote(id CompanionID) Vote {
 		v.Layer = LayerWorth
 		s.score(card, &v)
 	} else {
-		v.Layer, v.Reason, v.Selected = LayerOwed, o.why, o.importance > 0
+		v.Layer, v.Reason, v.Because, v.Selected = LayerOwed, o.why.english(s.name), o.why, o.importance > 0
 		if v.Selected {
-			v.State, v.Importance, v.Terms = StateSpeak, o.importance, []Term{{o.term, o.importance, o.why}}
+			v.State, v.Importance, v.Terms = StateSpeak, o.importance, []Term{{o.term, o.importance, v.Reason}}
 		}
 	}
 	if _, why := s.forbidden(card, o); why != "" {
-		v.forbid(why)
+		v.forbid(why, s.name)
 	}
 	return v
 }
@@ -57,38 +58,38 @@ func (s *scene) closing(id CompanionID) Closing {
 // prohibition is a reason why a companion may not speak, whatever is owed to it or worth saying.
 type prohibition struct {
 	name string
-	why  func(s *scene, c Card, o obliged) string // empty: it may; o is what is owed to it
+	why  func(s *scene, c Card, o obliged) Because // empty: it may; o is what is owed to it
 }
 
 // prohibitions, in the order in which they are named where several hold.
 var prohibitions = []prohibition{
-	{"mute", func(_ *scene, c Card, _ obliged) string {
+	{"mute", func(_ *scene, c Card, _ obliged) Because {
 		if c.Muted {
-			return "it is muted"
+			return because("muted")
 		}
 		return ""
 	}},
-	{"self", func(s *scene, c Card, _ obliged) string {
+	{"self", func(s *scene, c Card, _ obliged) Because {
 		if Participant(c.ID) == s.now.From {
-			return "it said that itself"
+			return because("itself")
 		}
 		return ""
 	}},
-	{"turns", func(s *scene, _ Card, _ obliged) string { return s.v.Manners.spent(s.now.Message) }},
-	{"nobody", func(s *scene, _ Card, _ obliged) string { return s.nobody() }},
-	{"excluded", func(s *scene, c Card, _ obliged) string {
+	{"turns", func(s *scene, _ Card, _ obliged) Because { return s.v.Manners.spent(s.now.Message) }},
+	{"nobody", func(s *scene, _ Card, _ obliged) Because { return s.nobody() }},
+	{"excluded", func(s *scene, c Card, _ obliged) Because {
 		if s.excluded(string(c.ID)) {
-			return "the speaker asked for somebody else"
+			return because("excluded")
 		}
 		return ""
 	}},
-	{"handoffs", func(s *scene, c Card, o obliged) string {
+	{"handoffs", func(s *scene, c Card, o obliged) Because {
 		if n := s.v.Manners.Handoffs; o.term != termQueue && slices.Contains(s.now.Called, string(c.ID)) && s.handoffs() > n {
-			return fmt.Sprintf("%s handed over to it, but only %d hand-offs in a row are followed", s.name(string(s.now.From)), n)
+			return because("handoffs", "by", string(s.now.From), "n", count(n))
 		}
 		return ""
 	}},
-	{"extras", func(s *scene, c Card, o obliged) string {
+	{"extras", func(s *scene, c Card, o obliged) Because {
 		n := s.v.Manners.ExtraLimit
 		late := !o.asked && slices.Contains(s.queue().late, c.ID)
 		if !late && o.free() && !s.now.From.Human() {
@@ -96,32 +97,32 @@ var prohibitions = []prohibition{
 			late = extra >= n
 		}
 		if late {
-			return fmt.Sprintf("%d additions to an answer are the limit", n)
+			return because("extras", "n", count(n))
 		}
 		return ""
 	}},
-	{"room", func(s *scene, _ Card, o obliged) string {
+	{"room", func(s *scene, _ Card, o obliged) Because {
 		if s.v.Room == InvolvementOff && (o.free() || o.importance > 0 && !o.asked) {
-			return "the companions of this room speak only when asked"
+			return because("room_asked_only")
 		}
 		return ""
 	}},
-	{"involvement", func(_ *scene, c Card, o obliged) string {
+	{"involvement", func(_ *scene, c Card, o obliged) Because {
 		if c.Involvement == InvolvementOff && o.free() {
-			return "it speaks only when asked"
+			return because("asked_only")
 		}
 		return ""
 	}},
-	{"share", func(s *scene, c Card, o obliged) string {
+	{"share", func(s *scene, c Card, o obliged) Because {
 		if o.free() && !s.now.From.Human() && s.overShare(c.ID) {
-			return fmt.Sprintf("it had more than %.0f %% of the last companion turns", 100*s.v.Manners.ShareLimit)
+			return because("share", "n", fmt.Sprintf("%.0f", 100*s.v.Manners.ShareLimit))
 		}
 		return ""
 	}},
 }
 
 // forbidden is the first limit that keeps a companion from speaking; empty: none does.
-func (s *scene) forbidden(c Card, o obliged) (name, why string) {
+func (s *scene) forbidden(c Card, o obliged) (name string, why Because) {
 	for _, l := range prohibitions {
 		if why := l.why(s, c, o); why != "" {
 			return l.name, why
@@ -136,9 +137,9 @@ func (s *scene) excluded(me string) bool {
 }
 
 // nobody: the person wants no answer, or quiet.
-func (s *scene) nobody() string {
+func (s *scene) nobody() Because {
 	if r := s.whom.Rule; r == words.RuleNobody || r == words.RuleHush {
-		return s.whom.Why
+		return because(s.whom.Why)
 	}
 	return ""
 }
@@ -164,11 +165,11 @@ func barredByWords(v View, roster []CompanionID) (who []Silent) {
 	for _, c := range roster {
 		switch nobody := s.nobody(); {
 		case nobody != "":
-			who = append(who, Silent{c, LayerForbidden, nobody})
+			who = append(who, silenced(c, LayerForbidden, nobody, s.name))
 		case s.excluded(string(c)):
-			who = append(who, Silent{c, LayerForbidden, "the speaker asked for somebody else"})
+			who = append(who, silenced(c, LayerForbidden, because("excluded"), s.name))
 		case len(called) > 0 && !slices.Contains(called, string(c)):
-			who = append(who, Silent{c, LayerOwed, s.wereAddressed()})
+			who = append(who, silenced(c, LayerOwed, s.wereAddressed(), s.name))
 		}
 	}
 	return who
@@ -177,9 +178,9 @@ func barredByWords(v View, roster []CompanionID) (who []Silent) {
 // termLimit is the term of a vote that a limit forbids to speak.
 const termLimit = "limit"
 
-func (v *Vote) forbid(why string) {
-	v.State, v.Selected, v.Layer, v.Reason = StateListen, false, LayerForbidden, why
-	v.Terms = append(slices.Clip(v.Terms), Term{termLimit, 0, why})
+func (v *Vote) forbid(why Because, name func(string) string) {
+	v.State, v.Selected, v.Layer, v.Reason, v.Because = StateListen, false, LayerForbidden, why.english(name), why
+	v.Terms = append(slices.Clip(v.Terms), Term{termLimit, 0, v.Reason})
 }
 
 // bettered is the rules' vote with what a model thinks of it. A model says what is worth saying: what is owed, to this companion or to
@@ -192,6 +193,9 @@ func (v Vote) bettered(model Vote) Vote {
 	if err := CheckVote(model); err != nil {
 		v.Reason += " (by rules: the model's vote was refused: " + err.Error() + ")"
 		return v
+	}
+	if model.Because = v.Because; !strings.HasPrefix(model.Reason, v.Reason) { // its own words, or the rules' with a remark
+		model.Because = ""
 	}
 	at := slices.Index(closings, v.Closing)
 	stage := slices.Index(closings, model.Closing)

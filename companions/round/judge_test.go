@@ -121,7 +121,7 @@ func TestANewTopicStaysWithTheThread(t *testing.T) {
 	d := *c
 	d.says(eva, "Who won the match yesterday evening in the big stadium at the river?").want("ada").because("bob", "goes on with what Ada said")
 	d = *c
-	d.says(eva, "Which planets are up over the river?").want("bob").because("ada", "another field")
+	d.says(eva, "Which planets are up over the river?").want("bob").because("ada", "that is for Bob")
 	d = *c
 	d.says(maxim, "Which planets are up over the river?").want("bob")
 	d = *c

@@ -13,6 +13,7 @@ type Entry struct {
 	Companion CompanionID `json:"companion,omitempty"` // who claimed, spoke, failed, was renamed
 	By        DeviceID    `json:"by,omitempty"`        // whose doing it was
 	Why       string      `json:"why,omitempty"`
+	Because   Because     `json:"because,omitempty"` // why, for readers of any language; empty where only text says it
 	HeardMS   int         `json:"heard_ms,omitempty"`
 	Redacted  bool        `json:"redacted,omitempty"`  // its words were left out: it cannot be decided again
 	TextHash  string      `json:"text_hash,omitempty"` // of what was said, keyed for one run: tells only that two lines have the same text
@@ -51,6 +52,7 @@ type Decision struct {
 	Order   []CompanionID `json:"order,omitempty"`  // all who may speak, best first; the winner leads
 	Extras  []CompanionID `json:"extras,omitempty"` // who speaks after the winner, in order
 	Reason  string        `json:"reason"`
+	Because Because       `json:"because,omitempty"`
 	Silent  []Silent      `json:"silent,omitempty"`   // one reason for everyone who does not speak
 	Ended   bool          `json:"ended,omitempty"`    // all are done
 	Waited  float64       `json:"waited_ms"`          // from the message to the decision; no part of the choice
@@ -65,9 +67,15 @@ func (d Decision) vote(c CompanionID) (Vote, bool) {
 	return Vote{}, false
 }
 
+// silenced is why a companion does not speak.
+func silenced(c CompanionID, l Layer, b Because, name func(string) string) Silent {
+	return Silent{Companion: c, Layer: l, Reason: b.english(name), Because: b}
+}
+
 // Silent is why a companion does not speak.
 type Silent struct {
 	Companion CompanionID `json:"companion"`
 	Layer     Layer       `json:"layer,omitempty"` // empty: it did not vote, or older devices did not say
 	Reason    string      `json:"reason"`
+	Because   Because     `json:"because,omitempty"`
 }

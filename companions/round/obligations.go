@@ -1,7 +1,6 @@
 package round
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -20,7 +19,7 @@ const (
 type obliged struct {
 	term       string
 	importance float64
-	why        string
+	why        Because
 	asked      bool // for this very companion, by name or in turn
 }
 
@@ -57,7 +56,7 @@ func (s *scene) owed(c Card) obliged {
 		return o
 	}
 	if s.alone(c) && s.now.Intent != words.Approval && s.now.Intent != words.Farewell {
-		return obliged{term: termAlone, importance: followUpImportance, why: "it is the only companion here"}
+		return obliged{term: termAlone, importance: followUpImportance, why: because("only_one")}
 	}
 	return obliged{}
 }
@@ -66,21 +65,21 @@ func (s *scene) owed(c Card) obliged {
 func (s *scene) meant(me string) obliged {
 	w := s.whom
 	if w.Nobody {
-		return obliged{why: w.Why}
+		return obliged{why: because(w.Why, s.spokenTo()...)}
 	}
 	i := slices.Index(w.Who, me)
 	switch {
 	case len(w.Who) == 0:
 		return obliged{}
 	case i < 0 && w.Rule == words.RuleThread:
-		return obliged{why: fmt.Sprintf("%s what %s said", w.Why, s.name(w.Who[0]))}
+		return obliged{why: because(w.Why+"_with", "who", w.Who[0])}
 	case i < 0:
-		return obliged{why: w.Why + ": " + strings.Join(each(w.Who, s.name), " and ")}
+		return obliged{why: because("meant", "who", strings.Join(w.Who, " "))}
 	case w.Rule == words.RuleThread:
-		return obliged{termFollowUp, followUpImportance, w.Why + " what it said", false}
+		return obliged{termFollowUp, followUpImportance, because(w.Why), false}
 	}
 	asked := w.Rule == words.RuleAsked || w.Rule == words.RuleAll
-	return obliged{termMeant, max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), w.Why, asked}
+	return obliged{termMeant, max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), because(w.Why), asked}
 }
 
 // addressed: names in the text and participants in To (ROOM.md 4.2).
@@ -90,7 +89,7 @@ func (s *scene) addressed(me string) obliged {
 	if len(called) == 0 || n > s.v.Manners.Handoffs {
 		return obliged{}
 	}
-	who := s.name(string(s.now.From))
+	by := string(s.now.From)
 	i := slices.Index(called, me)
 	if i < 0 {
 		return obliged{why: s.wereAddressed()}
@@ -101,12 +100,12 @@ func (s *scene) addressed(me string) obliged {
 			before++
 		}
 	}
-	why := who + " addressed it"
+	why := because("addressed", "by", by)
 	switch {
 	case n > 0:
-		why = who + " handed over to it"
+		why = because("handed", "by", by)
 	case before > 0:
-		why = fmt.Sprintf("%s addressed it too, as number %d", who, before+1)
+		why = because("addressed_too", "by", by, "n", count(before+1))
 	}
 	return obliged{termAddressed, max(queuedImportance+nextImportance, calledImportance-float64(before)*nextImportance), why, true}
 }
@@ -123,12 +122,20 @@ func (s *scene) called() []string {
 }
 
 // wereAddressed says who has the word.
-func (s *scene) wereAddressed() string {
-	verb := " was addressed"
+func (s *scene) wereAddressed() Because {
+	code := "was_addressed"
 	if len(s.called()) > 1 {
-		verb = " were addressed"
+		code = "were_addressed"
 	}
-	return strings.Join(each(s.called(), s.name), " and ") + verb
+	return because(code, "who", strings.Join(s.called(), " "))
+}
+
+// spokenTo is an argument: the names of people whom the line calls, as they were said.
+func (s *scene) spokenTo() []string {
+	if s.whom.Rule != words.RulePerson {
+		return nil
+	}
+	return []string{"what", strings.Join(s.now.People, ", ")}
 }
 
 // handoffs is how many hand-offs from companion to companion in a row this message ends; 0: it is none.
@@ -182,11 +189,11 @@ func (s *scene) queued(id CompanionID) (o obliged, named bool) {
 	}
 	i := slices.Index(q.next, id)
 	if i < 0 {
-		return obliged{why: s.name(string(q.next[0])) + " is next"}, false
+		return obliged{why: because("next", "who", string(q.next[0]))}, false
 	}
-	why := "it adds to the answer"
+	why := because("adds")
 	if named = slices.Contains(q.named, string(id)); named {
-		why = "it was addressed too, and is next"
+		why = because("next_itself")
 	}
 	return obliged{termQueue, queuedImportance - float64(i)*nextImportance, why, true}, named
 }
@@ -211,10 +218,10 @@ func (s *scene) person() (named []string, extra int) {
 func (s *scene) companionTalk(me string) obliged {
 	if asked := s.now.Line.Asked; len(asked) > 0 && s.handoffs() < s.v.Manners.Handoffs { // "Ada should answer that"
 		if slices.Contains(asked, me) {
-			return obliged{termAddressed, calledImportance, s.name(string(s.now.From)) + " handed over to it", true}
+			return obliged{termAddressed, calledImportance, because("handed", "by", string(s.now.From)), true}
 		}
 		if _, here := s.present(asked[0]); here {
-			return obliged{why: s.name(asked[0]) + " was asked"}
+			return obliged{why: because("was_asked", "who", asked[0])}
 		}
 	}
 	if !s.now.Asks() {
@@ -222,14 +229,14 @@ func (s *scene) companionTalk(me string) obliged {
 	}
 	if l := s.talk.Last(); l != nil && s.now.AsksBack() {
 		if l.From == me {
-			return obliged{termCue, followUpImportance, s.name(string(s.now.From)) + " asked it back", true}
+			return obliged{termCue, followUpImportance, because("asked_back", "by", string(s.now.From)), true}
 		}
 		if _, here := s.present(l.From); here {
-			return obliged{why: s.name(l.From) + " was asked back"}
+			return obliged{why: because("was_asked_back", "who", l.From)}
 		}
 	}
 	if slices.ContainsFunc(s.past, func(h heard) bool { return h.From.Human() }) {
-		return obliged{why: "the question is for the person"}
+		return obliged{why: because("for_person")}
 	}
 	return obliged{}
 }

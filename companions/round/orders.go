@@ -64,7 +64,21 @@ func (s *orders) outcome(kind EntryKind, why string) {
 	}
 	o.open = false
 	msg := o.message
-	s.record(msg.Place(), Entry{Kind: kind, Message: &msg, Why: why})
+	s.record(msg.Place(), Entry{Kind: kind, Message: &msg, Why: why, Because: s.endedBy(kind, why)})
+}
+
+// endedBy is why a person's message ended without an answer, for people.
+func (s *orders) endedBy(kind EntryKind, why string) Because {
+	d := s.m.rd.decision
+	switch {
+	case kind == EntrySuperseded:
+		return because("newer")
+	case kind != EntrySilent:
+		return ""
+	case why == d.Reason:
+		return d.Because
+	}
+	return because("left_nobody")
 }
 
 // lose tells the button's live turn that no answer comes from here.
@@ -78,7 +92,11 @@ func (s *orders) lose(why string) {
 // failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (ROOM.md 3.5).
 func (s *orders) failed(place Place, c CompanionID, why string) {
 	r := &s.m.rd
-	s.record(place, Entry{Kind: EntryFailed, Companion: c, Why: why})
+	reason := because("no_claim")
+	if seat := s.m.seatOf(c); seat != "" && !s.m.present(seat) {
+		reason = because("gone")
+	}
+	s.record(place, Entry{Kind: EntryFailed, Companion: c, Why: why, Because: reason})
 	if r.open && r.place == place && r.try(c) {
 		r.expect, r.why = 0, string(c)+": "+why
 	}

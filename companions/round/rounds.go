@@ -182,15 +182,15 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 			switch {
 			case Participant(c.ID) == msg.From:
 			case m.setting.Muted:
-				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "the room was told to be quiet"})
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("room_quiet"), ids))
 			case c.Muted:
-				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "it is muted"})
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("muted"), ids))
 			case spent != "":
-				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, spent})
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, spent, ids))
 			case whispered && (c.ID != only || msg.Private() && x.Device != msg.For):
-				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "it was said to " + string(only) + " alone"})
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("whispered", "who", string(only)), ids))
 			case msg.Private() && !whispered:
-				r.quiet = append(r.quiet, Silent{c.ID, LayerForbidden, "it was said to a person alone"})
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("answered_alone"), ids))
 			default:
 				r.roster = append(r.roster, seat{c.ID, x.Device})
 				seats++
@@ -226,17 +226,17 @@ func (s *rounds) decide(atLimit bool) {
 	for _, x := range r.refused {
 		for i := range d.Silent {
 			if d.Silent[i].Companion == x.Companion && slices.Contains(d.Absent, x.Companion) {
-				d.Silent[i].Reason = x.Reason
+				d.Silent[i].Reason, d.Silent[i].Because = x.Reason, x.Because
 			}
 		}
 	}
 	d.Silent = append(d.Silent, r.quiet...)
 	if spent := s.m.cfg.Manners.spent(r.message); len(roster) == 0 && spent != "" {
-		d.Reason = "nobody: " + spent
+		d.say(spent)
 	}
 	r.decided, r.decision, r.deadline = true, d, 0
 	place, msg := r.place, r.message
-	s.record(place, Entry{Kind: EntryRound, Message: &msg, Decision: &d, Why: d.Reason})
+	s.record(place, Entry{Kind: EntryRound, Message: &msg, Decision: &d, Why: d.Reason, Because: d.Because})
 	if d.Winner == "" {
 		r.why = d.Reason
 		if r.over { // somebody who saw more votes has spoken already
@@ -245,7 +245,7 @@ func (s *rounds) decide(atLimit bool) {
 			r.silentAt += m.cfg.ClaimLimit
 		}
 		if d.Ended {
-			s.endConversation(place, "everybody has said goodbye")
+			s.endConversation(place, because("over").english(ids))
 			if r.device == m.cfg.Self {
 				s.send(Ended{place})
 			}
@@ -274,5 +274,5 @@ func (s *rounds) endedHeard(from DeviceID, p Ended) {
 		s.ignore(from, "Ended", "the conversation has gone on")
 		return
 	}
-	s.endConversation(p.Place, "everybody has said goodbye, says "+s.m.nameOf(from))
+	s.endConversation(p.Place, "the conversation is over, says "+s.m.nameOf(from))
 }

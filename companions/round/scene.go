@@ -2,7 +2,6 @@ package round
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,9 +43,9 @@ func DefaultManners() Manners {
 }
 
 // spent is why nobody may speak after msg, whatever anybody votes or claims (I6); empty: somebody may.
-func (m Manners) spent(msg Message) string {
+func (m Manners) spent(msg Message) Because {
 	if n := m.ChainLimit; msg.Metadata.Chain >= n && msg.Metadata.Chain > 0 {
-		return fmt.Sprintf("%d companion turns without a person are the limit", n)
+		return because("chain", "n", count(n))
 	}
 	return ""
 }

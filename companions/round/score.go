@@ -36,12 +36,12 @@ func (s *scene) score(c Card, v *Vote) {
 	silence := now.Metadata.Silence
 	if silence { // judged by what is open
 		if len(s.past) == 0 {
-			v.Reason = "nothing is open"
+			v.say(because("nothing_open"), s.name)
 			return
 		}
 		now = s.past[len(s.past)-1]
 		if why := s.closed(now, c); why != "" {
-			v.Reason = why
+			v.say(why, s.name)
 			return
 		}
 	}
@@ -49,43 +49,48 @@ func (s *scene) score(c Card, v *Vote) {
 	// What a companion says in the imperative is advice, and nobody else's task.
 	asks := now.Asks() || now.Intent == words.Request && person || s.whom.Open && !silence
 	var terms []Term
-	put := func(name string, value float64, why string) {
+	var whys []Because // of each term
+	put := func(name string, value float64, why Because) {
 		if value != 0 {
-			terms = append(terms, Term{name, value, why})
+			terms, whys = append(terms, Term{name, value, why.english(s.name)}), append(whys, why)
 		}
 	}
 	field := s.expertise(c, now)
 	if skill := now.Skill(c.knowledge()); skill != "" && asks {
-		put("skill", skillScore, fmt.Sprintf("%q is asked for", skill))
+		put("skill", skillScore, because("skill", "what", skill))
 	} else {
 		if asks && field != "" {
-			put("expertise", expertiseWeight, fmt.Sprintf("it knows about %q", field))
+			put("expertise", expertiseWeight, because("expertise", "what", field))
 		}
 		switch {
 		case asks && person && !silence && words.Known().SeveralViews(now.Text):
-			put("views", viewsWeight, "everybody is asked for a view")
+			put("views", viewsWeight, because("views"))
 		case asks && person && !silence && s.nobodysField(now):
-			put("open", openWeight, "a person asks, and it is nobody's field")
+			put("open", openWeight, because("open"))
 		}
 		rel, why := s.relevance(c, now)
 		put("relevance", rel, why)
-		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), "it likes to join in")
+		eager := because("talkative")
+		if c.Talkativeness < 0 {
+			eager = because("reserved")
+		}
+		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), eager)
 		switch k, ok := s.talk.Since(string(c.ID)); {
 		case ok && k == 0 && !(person && s.nearest(c.ID)):
-			put("spoke", spokeWeight, "it spoke last")
+			put("spoke", spokeWeight, because("spoke_last"))
 		case k > silentTurns && (!person || s.nearest(c.ID)):
-			put("silent", silentWeight, fmt.Sprintf("it has not spoken for %d turns", k))
+			put("silent", silentWeight, because("long_silent", "n", count(k)))
 		}
 		tone, why := toneTerm(c, now)
 		put("tone", tone, why)
 		if t, ok := s.talk.Ties[string(c.ID)]; ok && !silence {
-			put("exchange", exchangeWeight*t.More, t.Why)
+			put("exchange", exchangeWeight*t.More, because(t.Why))
 		}
 		if a, b, ok := s.talk.ToAndFro(rapidTurns); ok && a != string(c.ID) && b != string(c.ID) && !silence && !(s.talk.Fresh && asks) {
-			put("engaged", engagedWeight, fmt.Sprintf("%s and %s are talking to each other", s.name(a), s.name(b)))
+			put("engaged", engagedWeight, because("two_talk", "who", a+" "+b))
 		}
 		if silence {
-			put("silence", silenceWeight, "nobody has spoken for a while, and something is open")
+			put("silence", silenceWeight, because("silence"))
 		}
 	}
 	sum := 0.0
@@ -93,19 +98,20 @@ func (s *scene) score(c Card, v *Vote) {
 		sum += t.Value
 	}
 	sum = max(0, min(scoreMost, sum))
-	settled := 0.0
+	settled, scored := 0.0, len(terms)
 	setBy := func(name string, value float64, why string) {
-		put(name, value, why)
-		settled += value
+		if settled += value; value != 0 {
+			terms = append(terms, Term{name, value, why})
+		}
 	}
 	setBy("threshold", speakFrom-s.v.Manners.Threshold, fmt.Sprintf("the room's threshold is %g", s.v.Manners.Threshold))
 	setBy("involvement", involved(c.Involvement), "its involvement is "+string(c.Involvement))
 	setBy("room", involved(s.v.Room), "the room's involvement is "+string(s.v.Room))
 	v.Terms = terms
 	v.Importance = max(0, min(importanceMax, sum+settled))
-	v.Reason = scoreReason(terms, v.Importance)
+	v.say(decisive(terms[:scored], whys, sum, v.Importance), s.name)
 	if why := s.needless(asks); why != "" {
-		v.Reason = why
+		v.say(why, s.name)
 	} else if v.Importance >= speakFrom {
 		v.State = StateSpeak
 	}
@@ -133,29 +139,47 @@ func involved(i Involvement) float64 {
 }
 
 // needless is why nobody need answer, whatever its score.
-func (s *scene) needless(asks bool) string {
+func (s *scene) needless(asks bool) Because {
 	switch {
 	case s.now.Metadata.Silence || asks:
 	case s.now.Intent == words.Approval:
-		return "thanks and yes need no answer"
+		return because("thanks")
 	case s.now.Intent == words.Farewell:
-		return "a goodbye to nobody in particular needs no answer"
+		return because("goodbye")
 	}
 	return ""
 }
 
-// scoreReason says in a sentence what decided the score.
-func scoreReason(terms []Term, importance float64) string {
-	best := Term{Why: "it has nothing to add"}
-	for _, t := range terms {
-		if t.Value > best.Value && t.Name != "threshold" && t.Name != "involvement" && t.Name != "room" {
-			best = t
+// decisive is what decided a score. Who is to be silent has no reason for speaking: it is what took the score below five.
+func decisive(terms []Term, whys []Because, sum, importance float64) Because {
+	best, worst := -1, -1
+	for i, t := range terms {
+		if t.Value > 0 && (best < 0 || t.Value > terms[best].Value) {
+			best = i
+		}
+		if t.Value < 0 && (worst < 0 || t.Value < terms[worst].Value) {
+			worst = i
 		}
 	}
-	if importance >= speakFrom {
-		return best.Why
+	speaks := importance >= speakFrom
+	switch {
+	case speaks && sum >= speakFrom && best >= 0:
+		return whys[best]
+	case speaks:
+		return because("settings")
+	case sum >= speakFrom:
+		return because("held_back")
+	case worst >= 0 && sum-terms[worst].Value >= speakFrom:
+		return whys[worst]
+	case best >= 0:
+		return because("little")
 	}
-	return fmt.Sprintf("%s; importance %.1f is below %d", best.Why, importance, speakFrom)
+	return because("nothing")
+}
+
+// say is the reason of a vote.
+func (v *Vote) say(why Because, name func(string) string) {
+	v.Because, v.Reason = why, why.english(name)
 }
 
 // expertise is the phrase of its field that the message is about.
@@ -180,27 +204,28 @@ func (s *scene) nobodysField(h heard) bool {
 }
 
 // relevance is 0..4: words of its field and its name in the message, and one more if it has not spoken about them yet.
-func (s *scene) relevance(c Card, h heard) (float64, string) {
+func (s *scene) relevance(c Card, h heard) (float64, Because) {
 	n := h.Topics(c.knowledge())
 	if n == 0 {
 		return 0, ""
 	}
 	value := float64(min(relevanceWords, n))
-	why := "the message is about its field"
 	for _, p := range s.past {
 		if p.From == Participant(c.ID) && p.Common(h.Line) > 0 {
-			return value, why
+			return value, because("relevance")
 		}
 	}
-	return value + 1, why + ", and it has not spoken about that"
+	return value + 1, because("relevance_new")
 }
 
-func toneTerm(c Card, h heard) (float64, string) {
+func toneTerm(c Card, h heard) (float64, Because) {
 	switch {
-	case (h.Tone == words.Confused || h.Tone == words.Frustrated) && slices.Contains(c.Traits, "explainer"):
-		return toneWeight, "the speaker is " + string(h.Tone) + ", and it explains well"
+	case h.Tone == words.Confused && slices.Contains(c.Traits, "explainer"):
+		return toneWeight, because("explains")
+	case h.Tone == words.Frustrated && slices.Contains(c.Traits, "explainer"):
+		return toneWeight, because("calms")
 	case h.Tone == words.Excited && slices.Contains(c.Traits, "ideas"):
-		return toneWeight, "the speaker is excited, and it has ideas"
+		return toneWeight, because("ideas")
 	}
 	return 0, ""
 }
@@ -217,16 +242,16 @@ func (s *scene) overShare(id CompanionID) bool {
 }
 
 // closed is why a silence after h is left alone (ROOM.md 6): one companion steps in, once, where something is open.
-func (s *scene) closed(h heard, c Card) string {
+func (s *scene) closed(h heard, c Card) Because {
 	switch {
 	case h.From == Participant(c.ID):
-		return "it spoke last, and nobody has answered"
+		return because("unanswered")
 	case h.From.Human() && (h.Intent == words.Approval || h.Intent == words.Farewell):
-		return "nothing is open"
+		return because("nothing_open")
 	case len(h.Called) > 0 && !slices.Contains(h.Called, string(c.ID)) && Participant(h.Called[0]).Human():
-		return s.name(h.Called[0]) + " was addressed"
+		return because("was_addressed", "who", h.Called[0])
 	case !h.From.Human() && !h.Asks():
-		return "nothing is open"
+		return because("nothing_open")
 	}
 	return ""
 }

@@ -59,7 +59,7 @@ var closings = []Closing{ClosingNone, PreClosing, ClosingNow, Terminal}
 // barred are those of the roster whom a person's words keep from speaking: their votes count as they were cast, and select nobody.
 func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Decision {
 	d := Decision{Roster: slices.Compact(slices.Sorted(slices.Values(roster)))}
-	silent := make(map[CompanionID]string, len(d.Roster))
+	silent := make(map[CompanionID]Silent, len(d.Roster)) // but for who it is, and mostly the layer
 	counted := make(map[CompanionID]Vote, len(d.Roster))
 	layer := map[CompanionID]Layer{} // that is not its vote's
 	for _, v := range votes {
@@ -67,7 +67,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 			continue
 		}
 		if err := CheckVote(v); err != nil {
-			if why := "its vote was refused: " + err.Error(); silent[v.From] == "" || why < silent[v.From] {
+			if why := refusal(v.From, err); silent[v.From].Reason == "" || why.Reason < silent[v.From].Reason {
 				silent[v.From] = why
 			}
 			continue
@@ -86,8 +86,8 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 		v, voted := counted[id]
 		if !voted {
 			d.Absent = append(d.Absent, id)
-			if silent[id] == "" {
-				silent[id] = "no vote in time"
+			if silent[id].Reason == "" {
+				silent[id] = silenced(id, "", because("late"), ids)
 			}
 			continue
 		}
@@ -95,15 +95,17 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 		bar := slices.IndexFunc(barred, func(b Silent) bool { return b.Companion == id })
 		switch {
 		case bar >= 0 && v.able():
-			silent[id], layer[id] = barred[bar].Reason, barred[bar].Layer
+			silent[id], layer[id] = barred[bar], barred[bar].Layer
 			d.Barred = append(d.Barred, barred[bar])
 		case v.Closing == Terminal:
 			done++
-			silent[id] = "it has said goodbye"
+			silent[id] = silenced(id, "", because("over"), ids)
 		case !v.able():
-			silent[id] = cmp.Or(v.Reason, "it only listens")
+			if silent[id] = (Silent{Reason: v.Reason, Because: v.Because}); v.Reason == "" {
+				silent[id] = silenced(id, "", because("listens"), ids)
+			}
 		case !v.Selected && v.Importance < speakFrom:
-			silent[id] = fmt.Sprintf("importance %.1f is below %d", v.Importance, speakFrom)
+			silent[id] = silenced(id, "", because("little"), ids)
 		default:
 			able = append(able, v)
 		}
@@ -112,20 +114,24 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 	if len(able) > 0 {
 		d.Order = each(able, func(v Vote) CompanionID { return v.From })
 		d.Winner, d.Layer = able[0].From, able[0].Layer
-		d.Reason = cmp.Or(able[0].Reason, "it has the highest importance")
+		if d.Reason, d.Because = able[0].Reason, able[0].Because; d.Reason == "" {
+			d.say(because("most"))
+		}
 		d.Extras = extras(m, able)
 		for _, v := range able[1:] {
 			if !slices.Contains(d.Extras, v.From) {
-				silent[v.From] = behind(able[0], v)
+				silent[v.From] = silenced(v.From, "", behind(able[0], v), ids)
 			}
 		}
 	} else {
 		d.Ended = done > 0 && done == len(d.Roster)
-		d.Reason = nobody(m, d, done)
+		d.nobody(m, done)
 	}
 	for _, id := range d.Roster {
 		if id != d.Winner && !slices.Contains(d.Extras, id) {
-			d.Silent = append(d.Silent, Silent{id, cmp.Or(layer[id], counted[id].Layer), silent[id]})
+			x := silent[id]
+			x.Companion, x.Layer = id, cmp.Or(layer[id], counted[id].Layer)
+			d.Silent = append(d.Silent, x)
 		}
 	}
 	return d
@@ -155,45 +161,62 @@ func extras(m Message, able []Vote) []CompanionID {
 }
 
 // behind is why b, who could, does not speak where a does.
-func behind(a, b Vote) string {
+func behind(a, b Vote) Because {
+	who := string(a.From)
 	switch {
 	case a.Selected && !b.Selected:
-		return fmt.Sprintf("%s was called on", a.From)
+		return because("was_called_on", "who", who)
 	case a.Importance != b.Importance:
-		return fmt.Sprintf("%s has more to say (importance %.1f, not %.1f)", a.From, a.Importance, b.Importance)
+		return because("more", "who", who)
 	case a.Spoke != b.Spoke:
-		return fmt.Sprintf("equal importance, and %s has not spoken for longer", a.From)
+		return because("longer", "who", who)
 	}
-	return fmt.Sprintf("equal in everything, and the draw for this message fell on %s", a.From)
+	return because("draw", "who", who)
 }
 
-// nobody is why nobody speaks.
-func nobody(m Message, d Decision, done int) string {
+// refusal is why a vote does not count; what is wrong with it is for the log.
+func refusal(c CompanionID, err error) Silent {
+	b := because("refused")
+	return Silent{Companion: c, Reason: b.english(ids) + ": " + err.Error(), Because: b}
+}
+
+func (d *Decision) say(why Because) { d.Because, d.Reason = why, why.english(ids) }
+
+// nobody is why nobody speaks: what all agree in, else that nobody has enough to say. Each one's own reason is in Silent.
+func (d *Decision) nobody(m Message, done int) {
 	switch {
 	case len(d.Roster) == 0 && m.Private():
-		return "it was said in private"
+		d.say(because("private"))
+		return
 	case len(d.Roster) == 0:
-		return "no companion is here"
+		d.say(because("nobody_here"))
+		return
 	case d.Ended:
-		return "everybody has said goodbye"
+		d.say(because("over"))
+		return
 	case len(d.Votes) == 0:
-		return "no vote came in time"
+		d.say(because("no_votes"))
+		return
 	}
-	var why []string // what most agree in says it best; one reason each is in Silent
-	for _, b := range d.Barred {
-		if !slices.Contains(why, b.Reason) {
-			why = append(why, b.Reason)
+	var why []Silent
+	add := func(reason string, b Because) {
+		if !slices.ContainsFunc(why, func(x Silent) bool { return x.Reason == reason }) {
+			why = append(why, Silent{Reason: reason, Because: b})
 		}
 	}
+	for _, b := range d.Barred {
+		add(b.Reason, b.Because)
+	}
 	for _, v := range d.Votes {
-		if v.Closing != Terminal && v.State == StateListen && v.Reason != "" && !slices.Contains(why, v.Reason) {
-			why = append(why, v.Reason)
+		if v.Closing != Terminal && v.State == StateListen && v.Reason != "" {
+			add(v.Reason, v.Because)
 		}
 	}
 	if len(why) == 1 && done == 0 {
-		return "nobody: " + why[0]
+		d.Reason, d.Because = why[0].Reason, why[0].Because
+		return
 	}
-	return "nobody has enough to say: " + strings.Join(why, "; ")
+	d.say(because("not_enough"))
 }
 
 // compareVotes orders votes on one message, the better one first: able to speak at all, called on, importance, least
@@ -208,6 +231,7 @@ func compareVotes(id MessageID, a, b Vote) int {
 		cmp.Compare(slices.Index(closings, a.Closing), slices.Index(closings, b.Closing)),
 		// Only votes of one companion come this far: every other field, so that two equal ones are the same vote.
 		cmp.Compare(a.State, b.State), cmp.Compare(a.Layer, b.Layer), cmp.Compare(a.Certain, b.Certain), cmp.Compare(a.Reason, b.Reason),
+		cmp.Compare(a.Because, b.Because),
 		-strings.Compare(strconv.FormatBool(a.Selected), strconv.FormatBool(b.Selected)),
 		slices.CompareFunc(a.Terms, b.Terms, func(s, t Term) int {
 			return cmp.Or(cmp.Compare(s.Name, t.Name), cmp.Compare(s.Value, t.Value), cmp.Compare(s.Why, t.Why))

@@ -222,7 +222,7 @@ func TestDecideProperties(t *testing.T) {
 		roster := []CompanionID{"cleo", "ada", "dora", "bob"}
 		var barred []Silent
 		for _, id := range rapid.SliceOfDistinct(rapid.SampledFrom(roster), rapid.ID[CompanionID]).Draw(t, "barred") {
-			barred = append(barred, Silent{id, LayerForbidden, "the speaker asked for somebody else"})
+			barred = append(barred, silenced(id, LayerForbidden, because("excluded"), ids))
 		}
 		d := Decide(m, roster, votes, barred...)
 		if again := Decide(m, []CompanionID{"bob", "ada", "cleo", "dora"}, rapid.Permutation(votes).Draw(t, "order"), barred...); !reflect.DeepEqual(d, again) {

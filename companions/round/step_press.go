@@ -143,7 +143,7 @@ func (s *step) said(e Said) {
 	if epoch.Before(m.epoch) {
 		s.remember(msg)
 		msg = msg.Public()
-		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here"})
+		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here", Because: because("newer")})
 		s.do(Lost{e.Turn, "a newer press here"})
 		return
 	}

@@ -146,7 +146,7 @@ func (s *rounds) count(votes []Vote, from DeviceID) {
 		if err := CheckVote(v); err != nil {
 			s.ignore(from, err.Error(), "a field of the vote is wrong")
 			if !r.decided {
-				r.refused = append(slices.Clip(r.refused), Silent{v.From, "", "its vote was refused: " + err.Error()})[:min(len(r.refused)+1, maxCompanions)]
+				r.refused = append(slices.Clip(r.refused), refusal(v.From, err))[:min(len(r.refused)+1, maxCompanions)]
 			}
 			continue
 		}

@@ -202,7 +202,8 @@ type Vote struct {
 	Closing    Closing     `json:"closing"`
 	Layer      Layer       `json:"layer,omitempty"`   // which part of the decision it comes from; older devices do not say
 	Certain    float64     `json:"certain,omitempty"` // of the rules, 0 to 1, where a model may be asked (Certainty)
-	Reason     string      `json:"reason"`            // one sentence
+	Reason     string      `json:"reason"`            // one sentence, in English
+	Because    Because     `json:"because,omitempty"` // the same, for readers of any language
 	Terms      []Term      `json:"terms,omitempty"`
 	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
 }

@@ -28,7 +28,7 @@ func TestLimitsOfWords(t *testing.T) {
 			{From: "ben", Companion: true, Text: "You turn the long screw to the left until the lid comes off."}, {From: "ada", Companion: true, Text: "So it is."},
 		}
 		text := "I do not understand" + strings.Repeat(" that", words-4)
-		return Known().Follow(here, past, Said{From: "eva", Text: text}, "ada").Whom().Why == "the person does not understand"
+		return Known().Follow(here, past, Said{From: "eva", Text: text}, "ada").Whom().Why == "lost"
 	}
 	for name, row := range map[string]struct{ within, beyond bool }{
 		"one of the last five":       {again(6, 4), again(6, 5)},

@@ -11,7 +11,7 @@ type Tie struct {
 	Weight float64 // sum of the features by their weights
 	share  float64 // of all ties, 0 to 1
 	More   float64 // share above what it would be by chance, 0 to 1
-	Why    string
+	Why    string  // a code, as Whom has one
 	feats  features
 }
 
@@ -170,27 +170,27 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// reason is the strongest feature, in words.
+// reason is the code of the strongest feature.
 func (t Tie) reason() string {
 	switch f := t.feats; {
 	case f[tieNamed] > 0:
-		return "it is mentioned"
+		return "mentioned"
 	case f[tieCalledMe] > 0 && f[tieCalledMeAt] >= 0.5:
-		return "it just spoke to the speaker by name"
+		return "just_called"
 	case f[tieICalled] > 0 && f[tieICalledAt] >= 0.5:
-		return "the speaker just spoke to it by name"
+		return "just_was_called"
 	case f[tieAsked] > 0 && f[tieNear] >= 0.5:
-		return "its question waits for an answer"
+		return "waits"
 	case f[tieCalledMe] > 0:
-		return "it spoke to the speaker by name before"
+		return "called"
 	case f[tieICalled] > 0:
-		return "the speaker spoke to it by name before"
+		return "was_called"
 	case f[tieTopic] > 0:
-		return "the message goes on with what it said"
+		return "topic"
 	case f[tieJust] > 0:
-		return "it spoke directly before"
+		return "just_spoke"
 	case f[tieExchange] > 0:
-		return "it and the speaker have been talking"
+		return "exchange"
 	}
-	return "it was near in the conversation"
+	return "near"
 }

@@ -9,7 +9,7 @@ import (
 // Whom says for whom a person's line is, as far as rules that need no score can tell (ROOM.md 4).
 type Whom struct {
 	Rule   string   // which of them decides; empty: none, the score does
-	Why    string   // in words
+	Why    string   // a code of the room's reasons (round.Because)
 	Who    []string // are to answer, in this order, and nobody else
 	Nobody bool     // is to
 	Not    []string // may not
@@ -43,17 +43,17 @@ func (c *Conversation) Whom() Whom {
 	line := phrase(l.words)
 	switch {
 	case len(l.Called) == 0 && (l.v.onlyOf(line, cueLeaveIt, cueCourtesy) || l.v.onlyOf(line, cueJoinUs, cueCourtesy)): // their device says so
-		return Whom{Rule: RuleManners, Nobody: true, Why: "the person sets the manners of the room"}
+		return Whom{Rule: RuleManners, Nobody: true, Why: "manners"}
 	case l.v.says(cueNobody, line), len(l.Called) == 0 && slices.ContainsFunc(l.joined, func(o *Line) bool { return o.v.says(cueNobody, phrase(o.words)) }):
-		return Whom{Rule: RuleNobody, Nobody: true, Why: "the person wants no answer"}
+		return Whom{Rule: RuleNobody, Nobody: true, Why: "no_answer"}
 	case len(l.Called) > 0 && !slices.ContainsFunc(l.Called, func(p string) bool { return !slices.Contains(c.away, p) }):
-		return Whom{Rule: RuleAway, Open: true, Why: "who is called is not here any more"}
+		return Whom{Rule: RuleAway, Open: true, Why: "away"}
 	case len(l.Called) > 0:
 		return c.called()
 	case len(l.People) > 0:
-		return Whom{Rule: RulePerson, Nobody: true, Why: strings.Join(l.People, " and ") + " is spoken to"}
+		return Whom{Rule: RulePerson, Nobody: true, Why: "spoken_to"}
 	case len(l.Asked) > 0:
-		return Whom{Rule: RuleAsked, Who: c.here(l.Asked), Why: "the person asks for it"}
+		return Whom{Rule: RuleAsked, Who: c.here(l.Asked), Why: "asked_for"}
 	}
 	if w := c.group(line); w.Rule != "" {
 		return w
@@ -84,7 +84,7 @@ func (c *Conversation) called() Whom {
 	switch {
 	case l.OneOf:
 		who = slices.SortedStableFunc(slices.Values(c.here(who)), func(a, b string) int { return -cmp.Compare(c.hits(a), c.hits(b)) })
-		return Whom{Rule: RuleCalled, Who: who[:min(1, len(who))], Why: "the person asks one of several"}
+		return Whom{Rule: RuleCalled, Who: who[:min(1, len(who))], Why: "one_of"}
 	case l.First:
 		for _, p := range c.ranked() {
 			if !slices.Contains(who, p) && !slices.Contains(l.Excluded, p) {
@@ -127,22 +127,22 @@ func (c *Conversation) group(line string) Whom {
 			rest = rest[:1]
 		}
 		if len(rest) > 0 {
-			return Whom{Rule: RuleOthers, Who: rest, Why: "the person asks the others"}
+			return Whom{Rule: RuleOthers, Who: rest, Why: "others"}
 		}
 	case l.v.says(cueHush, line) && len(l.words) < 6:
-		return Whom{Rule: RuleHush, Nobody: true, Why: "the person wants quiet"}
+		return Whom{Rule: RuleHush, Nobody: true, Why: "hush"}
 	case all && !l.v.says(cueOneOf, line):
 		if l.Intent == Farewell || l.Intent == Question && !c.asksViews(line) || len(rest) == 0 {
-			return Whom{Rule: RuleAll, Who: c.first(rest), Why: "the person speaks to all, and one answer will do"}
+			return Whom{Rule: RuleAll, Who: c.first(rest), Why: "all_one"}
 		}
 		if l.Intent == Approval {
-			return Whom{Rule: RuleThanks, Nobody: true, Why: "thanks and yes need no answer"}
+			return Whom{Rule: RuleThanks, Nobody: true, Why: "thanks"}
 		}
-		return Whom{Rule: RuleAll, Who: rest, Why: "the person speaks to all of them"}
+		return Whom{Rule: RuleAll, Who: rest, Why: "all"}
 	case l.v.says(cueOneOf, line) && l.wants():
-		return Whom{Rule: RuleOneOf, Open: true, Not: l.Excluded, Why: "the person asks any of them"}
+		return Whom{Rule: RuleOneOf, Open: true, Not: l.Excluded, Why: "any_of"}
 	case len(l.Excluded) > 0:
-		return Whom{Rule: RuleExcluded, Open: l.wants() || len(l.words) > shortExclusion, Not: l.Excluded, Why: "the person asks for somebody else"}
+		return Whom{Rule: RuleExcluded, Open: l.wants() || len(l.words) > shortExclusion, Not: l.Excluded, Why: "excludes"}
 	}
 	return Whom{}
 }
@@ -191,30 +191,30 @@ func (c *Conversation) unaddressed(line string) Whom {
 	over := with != nil && mine != nil && c.ends(mine)
 	switch {
 	case l.Intent == Farewell && l.v.says(cueNight, line), l.Intent == Farewell && with != nil && !over:
-		return c.one(RuleGoodbye, "the person says goodbye")
+		return c.one(RuleGoodbye, "says_goodbye")
 	case l.Intent == Farewell:
-		return Whom{Rule: RuleGoodbye, Nobody: true, Why: "a goodbye to nobody in particular needs no answer"}
+		return Whom{Rule: RuleGoodbye, Nobody: true, Why: "goodbye"}
 	case l.v.begins(cueHello, line) && !l.wants():
-		return c.one(RuleGreeting, "the person greets")
+		return c.one(RuleGreeting, "greets")
 	case l.introduces() && !slices.ContainsFunc(l.Mentioned, func(p string) bool { return c.companion(p) != nil }): // "my name is Ada" is none
-		return c.one(RuleGreeting, "the person says who is speaking")
+		return c.one(RuleGreeting, "introduces")
 	case l.Intent == Approval && !asked:
-		return Whom{Rule: RuleThanks, Nobody: true, Why: "thanks and yes need no answer"}
+		return Whom{Rule: RuleThanks, Nobody: true, Why: "thanks"}
 	}
 	if e := c.misunderstood(line); e != nil {
-		return Whom{Rule: RuleThread, Who: []string{e.From}, Why: "the person does not understand"}
+		return Whom{Rule: RuleThread, Who: []string{e.From}, Why: "lost"}
 	}
 	if with == nil && l.v.says(cueRetract, line) {
-		return Whom{Rule: RuleThanks, Nobody: true, Why: "there is nothing to take back"}
+		return Whom{Rule: RuleThanks, Nobody: true, Why: "nothing_back"}
 	}
 	if with != nil && !c.again(mine) && (!over || l.wants() || l.v.says(cueContinue, line)) {
 		if other := c.entered(with); other != "" {
-			return Whom{Rule: RuleField, Who: []string{other}, Why: "the person turns to another field"}
+			return Whom{Rule: RuleField, Who: []string{other}, Why: "other_field"}
 		}
-		return Whom{Rule: RuleThread, Who: []string{with.From}, Why: "the person goes on with"}
+		return Whom{Rule: RuleThread, Who: []string{with.From}, Why: "goes_on"}
 	}
 	if l.wants() || l.v.says(cuePlea, line) {
-		return Whom{Rule: RuleAsks, Open: true, Why: "the person asks"}
+		return Whom{Rule: RuleAsks, Open: true, Why: "asks"}
 	}
 	return Whom{}
 }

@@ -1,0 +1,81 @@
+package round
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A score below five is told by what took it there, and never by what speaks for the companion.
+func TestASilenceIsNotExplainedByAReasonToSpeak(t *testing.T) {
+	term := func(name string, value float64) Term { return Term{Name: name, Value: value} }
+	for want, row := range map[string]struct {
+		terms []Term
+		whys  []Because
+		sum   float64
+		all   float64 // with the settings
+	}{
+		"it has nothing to add":                   {nil, nil, 0, 0},
+		"it has too little to say about that":     {[]Term{term("talkativeness", 1)}, []Because{because("talkative")}, 1, 1},
+		"it likes to join in":                     {[]Term{term("talkativeness", 5)}, []Because{because("talkative")}, 5, 5},
+		"it spoke last":                           {[]Term{term("open", 5), term("spoke", -2)}, []Because{because("open"), because("spoke_last")}, 3, 3},
+		"it is set to join in less":               {[]Term{term("open", 5)}, []Because{because("open")}, 5, 3},
+		"it is set to join in more":               {nil, nil, 0, 6},
+		"a person asks, and it is nobody's field": {[]Term{term("open", 5), term("silent", 1)}, []Because{because("open"), because("long_silent")}, 6, 8},
+	} {
+		if got := decisive(row.terms, row.whys, row.sum, row.all).english(ids); got != want {
+			t.Errorf("%v: %q, want %q", row.terms, got, want)
+		}
+	}
+}
+
+// What decides and what is told of it go together: a reason has a code, the code a sentence, and the sentence its arguments.
+func TestReasonsHaveCodes(t *testing.T) {
+	gap := regexp.MustCompile(`\{\w+\}`)
+	c := meet(t)
+	for _, text := range []string{"Ada, how long does an egg boil?", "Thank you.", "What do you all think?", "anyone but Ada: is it late?", "Max, dinner!", "Good night!"} {
+		c.says(eva, text)
+		told := append([]Silent{{Reason: c.d.Reason, Because: c.d.Because}}, c.d.Silent...)
+		for _, x := range told {
+			if sentence := x.Because.english(ids); sentence == "" || gap.MatchString(sentence) {
+				t.Errorf("%q: the reason %q of %s has no sentence: %q", text, x.Reason, x.Companion, sentence)
+			}
+		}
+	}
+	for _, code := range slices.Sorted(func(yield func(string) bool) {
+		for c := range Sentences() {
+			if !yield(c) {
+				return
+			}
+		}
+	}) {
+		if strings.Contains(code, becauseGap) || len(code) > 40 {
+			t.Errorf("%q is no code", code)
+		}
+	}
+}
+
+func TestBecauseOnTheWire(t *testing.T) {
+	v := Vote{From: "ada", Reason: "Ben is next", Because: because("next", "who", "ben")}
+	text, err := json.Marshal(v)
+	if err != nil || !strings.Contains(string(text), `"reason":"Ben is next","because":["next","who","ben"]`) {
+		t.Errorf("%s %v", text, err)
+	}
+	for data, want := range map[string]Because{
+		`{"reason":"x"}`: "", `{"because":null}`: "", `{"because":"next"}`: "", `{"because":7}`: "", `{"because":["next","who"]}`: "",
+		`{"because":["next","who","ben"]}`:                          v.Because,
+		`{"because":["` + strings.Repeat("x", maxBecause) + `"]}`:   "",
+		`{"because":["a\u001fb"]}`:                                  "",
+		`{"because":["a","1","1","2","2","3","3","4","4","5","5"]}`: "",
+	} {
+		var got Vote
+		if err := json.Unmarshal([]byte(data), &got); err != nil || got.Because != want {
+			t.Errorf("%.60s: %q %v, want %q", data, got.Because, err, want)
+		}
+	}
+	if text, _ := json.Marshal(Vote{Reason: "x"}); strings.Contains(string(text), "because") {
+		t.Errorf("a reason without a code has one: %s", text)
+	}
+}
