@@ -299,7 +299,7 @@ func TestWinnerDiesAndTheNextSpeaks(t *testing.T) {
 		if bedroom.Count(round.EntryFailed) != 1 || hall.Count(round.EntryInstead) != 1 {
 			t.Errorf("the ledgers have %d failures and %d substitutions, want one each", bedroom.Count(round.EntryFailed), hall.Count(round.EntryInstead))
 		}
-		if why := bedroom.Room.Why(); !strings.Contains(why, "Eve spoke") || !strings.Contains(why, "Ada") {
+		if why := bedroom.Room.Why(""); !strings.Contains(why, "Eve spoke") || !strings.Contains(why, "Ada") {
 			t.Errorf("why: %q, want that Eve spoke in place of Ada", why)
 		}
 	})
@@ -375,7 +375,7 @@ func TestWhisperStaysOutOnOneDevice(t *testing.T) {
 		if heard("ada") || !heard("ben") {
 			t.Errorf("the whisper was told to Ada: %v, to Ben: %v; want Ben alone", heard("ada"), heard("ben"))
 		}
-		if why := d.Room.Why(); strings.Contains(why, "secret") {
+		if why := d.Room.Why(""); strings.Contains(why, "secret") {
 			t.Errorf("why: %q quotes a whisper", why)
 		}
 	})

@@ -2,12 +2,12 @@ package companions
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"conch/companions/round"
+	"conch/device/language"
 )
 
 const maxRecentEntries = 256 // of the ledger that Why looks back on
@@ -48,14 +48,57 @@ func (h *recentEntries) know(members []round.Member) {
 
 // Why says in plain sentences who spoke last and why, why the others stayed silent, or why nobody spoke: from the ledger's
 // last decision.
-func (r *Room) Why() string { return r.entries.why() }
+func (r *Room) Why(l language.Language) string { return (&teller{&r.entries, l}).why() }
 
 // WhyOf says why a companion spoke last, or, if it has not spoken lately, why it stayed silent. A round that is still
 // about the question "why did you speak?" is not what was meant, so what has not ended does not count as spoken.
-func (r *Room) WhyOf(c round.CompanionID) string { return r.entries.whyOf(c) }
+func (r *Room) WhyOf(l language.Language, c round.CompanionID) string {
+	return (&teller{&r.entries, l}).whyOf(c)
+}
 
 // MembersText says who is in the room.
 func (r *Room) MembersText() string { return membersText(r.Members(), r.o.Self) }
+
+// Sentence is a reason in a language; name is what to call a companion or a person. Text stands where an older device, a later one or a
+// model gave no code that is known: it is shown as it is, with names in the place of ids.
+func Sentence(l language.Language, why round.Because, text string, name func(who string) string) string {
+	if !language.Has("why." + why.Code()) {
+		words := strings.Split(strings.TrimPrefix(text, "nobody: "), " ")
+		for i, w := range words {
+			if core := strings.Trim(w, ",.;:!?()"); core != "" {
+				words[i] = strings.Replace(w, core, name(core), 1)
+			}
+		}
+		return strings.TrimSuffix(strings.TrimSpace(strings.Join(words, " ")), ".")
+	}
+	var args []any
+	for pair := range slices.Chunk(why.Args(), 2) {
+		value := pair[1]
+		if who, ok := round.People(pair[0], value); ok {
+			names := make([]string, len(who))
+			for i, w := range who {
+				names[i] = name(w)
+			}
+			value = listedIn(l, names)
+		}
+		args = append(args, pair[0], value)
+	}
+	return l.Phrase("why."+why.Code(), args...)
+}
+
+// listedIn joins names as people of a language do.
+func listedIn(l language.Language, names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return l.Phrase("told.and", "first", strings.Join(names[:len(names)-1], ", "), "last", names[len(names)-1])
+}
+
+// teller tells what happened lately, in a language.
+type teller struct {
+	*recentEntries
+	in language.Language
+}
 
 // story is everything the history knows of one round.
 type story struct {
@@ -108,7 +151,7 @@ func placeOf(e round.Entry) round.MessageID {
 	return ""
 }
 
-func (h *recentEntries) why() string {
+func (h *teller) why() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.entries) {
@@ -116,7 +159,7 @@ func (h *recentEntries) why() string {
 			return h.tell(h.of(placeOf(e)))
 		}
 	}
-	return "Nobody has said anything here yet."
+	return h.in.Phrase("told.nobody_yet")
 }
 
 // idle is a round after a silence or a companion's words in which nobody spoke: nobody would ask about it.
@@ -124,7 +167,7 @@ func idle(e round.Entry) bool {
 	return e.Decision.Winner == "" && !e.Decision.Ended && e.Message != nil && (e.Message.Metadata.Silence || !e.Message.From.Human())
 }
 
-func (h *recentEntries) whyOf(c round.CompanionID) string {
+func (h *teller) whyOf(c round.CompanionID) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range slices.Backward(h.entries) {
@@ -138,96 +181,117 @@ func (h *recentEntries) whyOf(c round.CompanionID) string {
 		}
 		for _, x := range e.Decision.Silent {
 			if x.Companion == c {
-				return fmt.Sprintf("%s has not spoken lately; the last time it stayed silent%s: %s", h.name(c), h.after(h.of(placeOf(e))),
-					sentence(h.plain(x.Reason)))
+				return h.in.Phrase("told.last_silent", "name", h.name(c), "after", h.after(h.of(placeOf(e))), "why", h.reason(x.Because, x.Reason))
 			}
 		}
 	}
-	return fmt.Sprintf("%s has not spoken lately.", h.name(c))
+	return h.in.Phrase("told.not_lately", "name", h.name(c))
 }
 
 // tell makes sentences of a story; needs mu.
-func (h *recentEntries) tell(s story) string {
+func (h *teller) tell(s story) string {
 	if s.round == nil || s.round.Decision == nil {
-		return "I only know that somebody spoke, not how that was decided."
+		return h.in.Phrase("told.unknown")
 	}
-	d := s.round.Decision
-	var b strings.Builder
+	d, after := s.round.Decision, h.after(s)
+	var told []string
 	switch {
 	case len(s.spoke) > 0:
-		first := s.spoke[0]
-		fmt.Fprintf(&b, "%s spoke%s%s", h.name(first.Companion), h.after(s), h.because(s, first.Companion))
+		first := s.spoke[0].Companion
+		told = append(told, h.in.Phrase("told.spoke", "name", h.name(first), "after", after, "why", h.because(s, first)))
 		for _, more := range s.spoke[1:] {
-			fmt.Fprintf(&b, " Then %s added something%s", h.name(more.Companion), h.because(s, more.Companion))
+			told = append(told, h.in.Phrase("told.added", "name", h.name(more.Companion), "why", h.because(s, more.Companion)))
 		}
-	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntrySuperseded:
-		fmt.Fprintf(&b, "%s was to speak%s%s But somebody pressed a button first, and that comes before everything.", h.name(d.Winner), h.after(s),
-			h.because(s, d.Winner))
-	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntrySilent:
-		fmt.Fprintf(&b, "%s was to speak%s%s But nothing could be heard.", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
+	case d.Winner != "" && s.end != nil && (s.end.Kind == round.EntrySuperseded || s.end.Kind == round.EntrySilent):
+		told = append(told, h.in.Phrase("told.was_to_speak", "name", h.name(d.Winner), "after", after, "why", h.because(s, d.Winner)))
+		if s.end.Kind == round.EntrySuperseded {
+			told = append(told, h.in.Phrase("told.pressed_first"))
+		} else {
+			told = append(told, h.in.Phrase("told.unheard"))
+		}
 	case d.Winner != "":
-		fmt.Fprintf(&b, "%s is to speak%s%s", h.name(d.Winner), h.after(s), h.because(s, d.Winner))
+		told = append(told, h.in.Phrase("told.to_speak", "name", h.name(d.Winner), "after", after, "why", h.because(s, d.Winner)))
 	case d.Ended:
-		fmt.Fprintf(&b, "Nobody spoke%s, because everybody has said goodbye. The next thing a person says opens the conversation again.", h.after(s))
+		told = append(told, h.in.Phrase("told.ended", "after", after))
 	default:
-		fmt.Fprintf(&b, "Nobody spoke%s: %s", h.after(s), sentence(h.plain(d.Reason)))
+		told = append(told, h.in.Phrase("told.nobody", "after", after, "why", h.reason(d.Because, d.Reason)))
 	}
 	for _, f := range s.failed {
-		who := f.Companion
-		fmt.Fprintf(&b, " %s could not: %s", h.name(who), sentence(h.plain(orElse(f.Why, "no answer came"))))
+		told = append(told, h.in.Phrase("told.failed", "name", h.name(f.Companion), "why", h.reason(f.Because, orElse(f.Why, h.in.Phrase("told.no_answer")))))
 	}
 	for _, x := range d.Silent {
 		spoke := slices.ContainsFunc(s.spoke, func(e round.Entry) bool { return e.Companion == x.Companion })
-		said := d.Winner == "" && h.plain(x.Reason) == h.plain(d.Reason) // as the reason why nobody spoke
+		why := h.reason(x.Because, x.Reason)
+		said := d.Winner == "" && (why == h.reason(d.Because, d.Reason) || d.Ended) // as the reason why nobody spoke
 		if !spoke && !said {
-			b.WriteString(" " + h.silent(x))
+			told = append(told, h.in.Phrase("told.silent", "name", h.name(x.Companion), "why", why))
 		}
 	}
-	return b.String()
+	return strings.Join(told, " ")
 }
 
 // because is why a companion was to speak; needs mu.
-func (h *recentEntries) because(s story, c round.CompanionID) string {
+func (h *teller) because(s story, c round.CompanionID) string {
 	d := s.round.Decision
-	reason := d.Reason
+	why := h.reason(d.Because, d.Reason)
 	for _, v := range d.Votes {
 		if v.From == c && c != d.Winner {
-			reason = v.Reason
+			why = h.reason(v.Because, v.Reason)
 		}
 	}
 	for _, f := range s.failed {
 		if f.Companion == d.Winner && c != d.Winner {
-			return fmt.Sprintf(" in place of %s, who was chosen: %s", h.name(d.Winner), sentence(h.plain(orElse(reason, "it was next"))))
+			return h.in.Phrase("told.in_place", "name", h.name(d.Winner), "why", why)
 		}
 	}
-	return ": " + sentence(h.plain(reason))
+	return why
 }
 
-// after says what a round was about; needs mu.
-func (h *recentEntries) after(s story) string {
-	m := s.message
-	switch {
-	case m == nil:
+// after says what a round was about, with the space before it; needs mu.
+func (h *teller) after(s story) string {
+	if s.message == nil {
 		return ""
+	}
+	return " " + h.about(s.message)
+}
+
+// about says what a message was; needs mu.
+func (h *teller) about(m *round.Message) string {
+	switch {
 	case m.Metadata.Silence:
-		return " after a silence"
+		return h.in.Phrase("told.after_silence")
 	}
-	who := "a person"
-	if c, ok := m.From.Companion(); ok {
-		who = h.name(c)
-	} else if place := h.places[round.DeviceID(strings.TrimPrefix(string(m.From), string(round.Human(""))))]; place != "" {
-		who = "a person in " + place
-	}
+	who := h.called(string(m.From))
 	if to, ok := m.Whisper(); ok { // why may be asked by anybody
-		return " after " + who + " spoke to " + h.name(to) + " alone"
+		return h.in.Phrase("told.after_whisper", "who", who, "name", h.name(to))
 	}
 	if m.Private() {
-		return " after " + who + " answered a person alone"
+		return h.in.Phrase("told.after_private", "who", who)
 	}
 	if m.Text == "" {
-		return " after " + who + " spoke"
+		return h.in.Phrase("told.after_spoke", "who", who)
 	}
-	return fmt.Sprintf(" after %s said “%s”", who, quoted(m.Text))
+	return h.in.Phrase("told.after_said", "who", who, "text", quoted(m.Text))
+}
+
+// reason is a sentence without its end; needs mu.
+func (h *teller) reason(why round.Because, text string) string {
+	if text == "" && why == "" {
+		return h.in.Phrase("told.no_reason")
+	}
+	return Sentence(h.in, why, strings.TrimPrefix(text, "model: "), h.called)
+}
+
+// called is what to call a companion or a person; needs mu.
+func (h *teller) called(who string) string {
+	device, person := strings.CutPrefix(who, string(round.Human("")))
+	switch place := h.places[round.DeviceID(device)]; {
+	case !person:
+		return h.name(round.CompanionID(who))
+	case place != "":
+		return h.in.Phrase("told.person_in", "place", place)
+	}
+	return h.in.Phrase("told.person")
 }
 
 // quoted keeps a quotation short, at a border between words where there is one.
@@ -244,45 +308,12 @@ func quoted(text string) string {
 	return head + " …"
 }
 
-func (h *recentEntries) silent(s round.Silent) string {
-	return fmt.Sprintf("%s stayed silent: %s", h.name(s.Companion), sentence(h.plain(s.Reason)))
-}
-
 // name is how people call a companion; needs mu.
 func (h *recentEntries) name(c round.CompanionID) string {
 	if n := h.names[c]; n != "" {
 		return n
 	}
 	return string(c)
-}
-
-// The numbers of the score are in the ledger; who asks in a kitchen wants words.
-var (
-	numberAside = regexp.MustCompile(` ?\(importance[^)]*\)`)
-	tooLittle   = regexp.MustCompile(`importance [0-9.]+ is below [0-9.]+`)
-)
-
-// plain puts names in the place of ids, and words in the place of numbers; needs mu.
-func (h *recentEntries) plain(reason string) string {
-	reason = strings.TrimPrefix(orElse(reason, "nobody wrote down why"), "nobody: ")
-	reason = tooLittle.ReplaceAllString(numberAside.ReplaceAllString(reason, ""), "that was not reason enough to speak")
-	words := strings.Split(reason, " ")
-	for i, w := range words {
-		core := strings.Trim(w, ",.;:!?()")
-		if n := h.names[round.CompanionID(core)]; n != "" && core != "" {
-			words[i] = strings.Replace(w, core, n, 1)
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// sentence ends a reason like one.
-func sentence(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
-		return s
-	}
-	return s + "."
 }
 
 func orElse(s, d string) string {

@@ -17,7 +17,7 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 		wantWhy := func(parts ...string) {
 			t.Helper()
 			for _, d := range devices { // everybody saw it, so everybody can tell
-				why := d.Room.Why()
+				why := d.Room.Why("")
 				for _, part := range parts {
 					if !strings.Contains(why, part) {
 						t.Errorf("%s says %q; want %q in it", d.Name, why, part)
@@ -30,19 +30,19 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 				}
 			}
 		}
-		if why := kitchen.Room.Why(); why != "Nobody has said anything here yet." {
+		if why := kitchen.Room.Why(""); why != "Nobody has said anything here yet." {
 			t.Errorf("before anything was said: %q", why)
 		}
 		bedroom.Ask("Ada, how long does an egg have to boil?")
 		after(8 * time.Second)
 		wantWhy("Ada spoke after a person in bedroom said “Ada, how long does an egg have to boil?”: ", "Ben stayed silent: ", "Cleo stayed silent: ")
-		if got := bedroom.Room.WhyOf("ben"); !strings.HasPrefix(got, "Ben has not spoken lately; the last time it stayed silent after a person in bedroom said “Ada, how") {
+		if got := bedroom.Room.WhyOf("", "ben"); !strings.HasPrefix(got, "Ben has not spoken lately; the last time it stayed silent after a person in bedroom said “Ada, how") {
 			t.Errorf("why Ben: %q", got)
 		}
 		kitchen.Ask("Cleo, where is my coat?")
 		after(time.Second)
 		// The question "why did you speak?" is a round of its own; what is meant is the last time it spoke.
-		if got := hall.Room.WhyOf("ada"); !strings.HasPrefix(got, "Ada spoke after a person in bedroom said “Ada, how long") {
+		if got := hall.Room.WhyOf("", "ada"); !strings.HasPrefix(got, "Ada spoke after a person in bedroom said “Ada, how long") {
 			t.Errorf("why Ada: %q", got)
 		}
 		wantWhy("Cleo is to speak after a person in kitchen said")
@@ -50,7 +50,7 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 		hall.Ask("Thank you.")
 		after(8 * time.Second)
 		wantWhy("Nobody spoke after a person in hall said “Thank you.”: ")
-		if got := hall.Room.WhyOf("nobody"); got != "nobody has not spoken lately." {
+		if got := hall.Room.WhyOf("", "nobody"); got != "nobody has not spoken lately." {
 			t.Errorf("why somebody unknown: %q", got)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"conch/coordinator/inject"
 	"conch/device/condition"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/metrics"
 	"conch/device/service"
 	"conch/device/sound"
@@ -88,11 +89,11 @@ func taken(yes bool) error {
 }
 
 // Why tells who spoke last and why, and whose words caused the last call of a tool.
-func (s socket) Why() string {
+func (s socket) Why(l language.Language) string {
 	if s.d.whyTool == nil {
-		return s.d.room.Why()
+		return s.d.room.Why(l)
 	}
-	return strings.TrimSpace(s.d.room.Why() + "\n" + s.d.whyTool())
+	return strings.TrimSpace(s.d.room.Why(l) + "\n" + s.d.whyTool())
 }
 
 // Last is the turn that ended last.

@@ -47,7 +47,7 @@ var imports = map[string][]string{
 	"companions/voice":        {"coordinator/turn"},
 	"companions/voice/…":      {"coordinator/turn", "companions/voice", "companions/voice/…", "companions/words", "device/language", "device/printable"},
 	"companions/skills/…":     {"companions/skills", "device/printable"},
-	"companions":              {"coordinator/turn", "companions/…", "device/printable", "device/spelling"},
+	"companions":              {"coordinator/turn", "companions/…", "device/language", "device/printable", "device/spelling"},
 	"companions/chattest":     {},
 	"companions/recorded":     {"companions/round", "companions/words"},
 	"companions/roomtest":     {"companions", "companions/round"},

@@ -40,7 +40,7 @@ func TestARoomThatIsNotToRememberKeepsNothing(t *testing.T) {
 			if a, err := b.room.Inquire(t.Context(), "Ada, where is the "+word+"?"); err != nil {
 				t.Errorf("%+v, %v", a, err)
 			}
-			if why := b.room.Why(); why == "" {
+			if why := b.room.Why(""); why == "" {
 				t.Error("nobody can ask why")
 			}
 			for line := range strings.Lines(b.log.text()) { // the test's server is not discreet; an appliance's is (package kinds)

@@ -173,7 +173,7 @@ func TestFlatRenamedCompanionIsWhole(t *testing.T) {
 	if _, err := here.Device.room.TurnManners(round.Control{Companion: "ada-2", Involvement: ptr(round.InvolvementLow)}); err != nil {
 		t.Error(err)
 	}
-	if why := here.room.Room.WhyOf(here.Device.room.KnownAs("ada")); !strings.Contains(why, "Ada 2") {
+	if why := here.room.Room.WhyOf("", here.Device.room.KnownAs("ada")); !strings.Contains(why, "Ada 2") {
 		t.Errorf("why: %q", why)
 	}
 	if text := here.room.Room.Recent()[len(here.room.Room.Recent())-1]; text.From != "ada-2" {

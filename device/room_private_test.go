@@ -76,7 +76,7 @@ func TestRoomWhisperStaysBetweenTwo(t *testing.T) {
 					}
 				}
 			})
-			all["why in "+x.name] = x.Why()
+			all["why in "+x.name] = x.Why("")
 			all["the ledger of "+x.name] = fmt.Sprintf("%+v", x.ledger(func(round.Entry) bool { return true }))
 			for _, e := range x.ledger(func(e round.Entry) bool { return e.Message != nil }) {
 				all["the messages in the ledger of "+x.name] += e.Message.Text + "\n"

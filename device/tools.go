@@ -170,7 +170,7 @@ func (d *Device) skillHost(name string) skills.Host {
 	if d.room.InRoom() {
 		h.Room = &skills.Room{
 			Members: func() string { return d.room.Room.MembersText() },
-			Why:     func(companion string) string { return d.room.Room.WhyOf(d.room.KnownAs(round.CompanionID(companion))) },
+			Why:     func(companion string) string { return d.room.WhyOf(round.CompanionID(companion)) },
 			Manners: func(companion, involvement string) error {
 				i := round.Involvement(involvement)
 				if _, err := d.room.TurnManners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {

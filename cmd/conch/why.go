@@ -17,7 +17,11 @@ func (c whyCmd) Run(e *env) error {
 		var why struct {
 			Text string `json:"text"`
 		}
-		if err := e.request("GET", "/why", nil, &why); err != nil {
+		path := "/why"
+		if !c.JSON { // that is English
+			path += "?lang=" + e.describe().in.Code()
+		}
+		if err := e.request("GET", path, nil, &why); err != nil {
 			return err
 		}
 		if c.JSON {

@@ -12,6 +12,7 @@ import (
 
 	"conch/coordinator"
 	"conch/coordinator/inject"
+	"conch/device/language"
 	"conch/device/redact"
 )
 
@@ -22,7 +23,7 @@ type Appliance interface {
 	Press(by Client) error // nil: it is silent
 	Release(by Client) error
 	Status() Status
-	Why() string
+	Why(l language.Language) string
 	Last() *Turn // nil: none yet
 	Recent() []coordinator.Line
 }
@@ -46,7 +47,9 @@ func Mux(a Appliance) *http.ServeMux {
 	mux.HandleFunc("POST /press", button(a.Press))
 	mux.HandleFunc("POST /release", button(a.Release))
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, _ *http.Request) { Reply(w, a.Status(), nil) })
-	mux.HandleFunc("GET /why", func(w http.ResponseWriter, _ *http.Request) { Reply(w, map[string]string{"text": a.Why()}, nil) })
+	mux.HandleFunc("GET /why", func(w http.ResponseWriter, r *http.Request) {
+		Reply(w, map[string]string{"text": a.Why(language.Language(r.URL.Query().Get("lang")))}, nil)
+	})
 	mux.HandleFunc("GET /last", func(w http.ResponseWriter, _ *http.Request) { Reply(w, a.Last(), nil) })
 	mux.HandleFunc("GET /recent", func(w http.ResponseWriter, _ *http.Request) { Reply(w, a.Recent(), nil) })
 	return mux

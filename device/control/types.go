@@ -358,31 +358,39 @@ func Money(amount float64) string {
 }
 
 // Why tells of a turn of a companion that is alone.
-func (t Turn) Why() string {
-	after, because := " after somebody pressed the button", "it is the only one here"
+func (t Turn) Why(l language.Language) string {
+	after, because := " "+l.Phrase("told.after_pressed"), l.Phrase("why.only_one")
 	switch {
 	case t.Asked != "":
-		after = fmt.Sprintf(" after a person said “%s”", t.Asked)
+		after = " " + l.Phrase("told.after_said", "who", l.Phrase("told.person"), "text", t.Asked)
 	case t.Source == turn.SourceInject.String():
-		after, because = "", "it was told to say something"
+		after, because = "", l.Phrase("told.made_to")
 	}
+	if t.Said == "" && t.HeardMS == 0 {
+		why := clips.Text(l, t.Words)
+		switch t.Reason {
+		case turn.TooShort.String():
+			why = l.Phrase("told.too_short")
+		case turn.Empty.String():
+			why = l.Phrase("told.no_speech")
+		case turn.Silenced.String():
+			why = l.Phrase("told.silenced")
+		case turn.InterruptedByPress.String():
+			why = l.Phrase("told.press_first")
+		}
+		if why == "" {
+			why = l.Phrase("told.no_answer")
+		}
+		return l.Phrase("told.nobody", "after", after, "why", strings.TrimSuffix(why, "."))
+	}
+	spoke := l.Phrase("told.spoke", "name", t.Who, "after", after, "why", because)
 	switch {
-	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.TooShort.String():
-		return "Nobody spoke" + after + ": that was too short to be a question."
-	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.Empty.String():
-		return "Nobody spoke" + after + ": no speech was heard, so nothing was sent."
-	case t.Said == "" && t.HeardMS == 0 && t.Reason == turn.Silenced.String():
-		return "Nobody spoke" + after + ": it silenced what sounded, and no speech followed."
-	case t.Said == "" && t.HeardMS == 0 && t.Words != "":
-		return "Nobody spoke" + after + ": " + clips.Text(language.English, t.Words)
-	case t.Said == "" && t.HeardMS == 0:
-		return "Nobody spoke" + after + ": the turn ended as " + t.Reason + "."
-	case t.Reason == turn.InterruptedByPress.String():
-		return fmt.Sprintf("%s spoke%s: %s. A press cut it after %.1f s.", t.Who, after, because, t.HeardMS/1000)
-	case t.Reason != turn.Done.String() && t.Words != "":
-		return fmt.Sprintf("%s spoke%s: %s. It broke off: %s", t.Who, after, because, clips.Text(language.English, t.Words))
+	case t.CutShort():
+		return spoke + " " + l.Phrase("told.cut_after", "seconds", fmt.Sprintf("%.1f", t.HeardMS/1000))
+	case t.Reason != turn.Done.String() && !t.Whole && t.Words != "":
+		return spoke + " " + l.Phrase("told.broke_off", "why", clips.Text(l, t.Words))
 	}
-	return fmt.Sprintf("%s spoke%s: %s.", t.Who, after, because)
+	return spoke
 }
 
 // CutShort says that something of the answer was not heard, since somebody pressed.

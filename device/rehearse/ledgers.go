@@ -336,7 +336,7 @@ func (b *ledgers) roundText(l roundLine, screen *terminal.Screen) string {
 	default:
 		fmt.Fprintf(&s, indent+"  %snobody speaks: %s (%.0f ms)\n", after, room.PlainReason(l.Reason), l.WaitedMS)
 	}
-	if screen != nil && l.Selected == "" && !slices.ContainsFunc(l.Silent, func(x round.Silent) bool { return "nobody: "+x.Reason != l.Reason }) {
+	if screen != nil && l.Selected == "" && !slices.ContainsFunc(l.Silent, func(x round.Silent) bool { return x.Reason != room.PlainReason(l.Reason) }) {
 		return s.String() // one reason for all of them
 	}
 	for _, x := range l.Silent {

@@ -11,6 +11,7 @@ import (
 	"conch/companions/round"
 	"conch/device/condition"
 	"conch/device/control"
+	"conch/device/language"
 )
 
 // What the control socket says of the room.
@@ -55,12 +56,12 @@ func (d *Driver) Mux(mux *http.ServeMux, status func() (control.RoomStatus, erro
 		s, err := status()
 		control.Reply(w, s, err)
 	})
-	mux.HandleFunc("GET /room/why", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /room/why", func(w http.ResponseWriter, r *http.Request) {
 		if d.Room == nil {
 			control.Reply(w, nil, noRoom(d))
 			return
 		}
-		control.Reply(w, map[string]string{"text": d.Room.Why()}, nil)
+		control.Reply(w, map[string]string{"text": d.Room.Why(language.Language(r.URL.Query().Get("lang")))}, nil)
 	})
 	mux.HandleFunc("POST /room/control", func(w http.ResponseWriter, r *http.Request) {
 		var c round.Control

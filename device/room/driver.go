@@ -19,6 +19,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -357,14 +358,19 @@ func (d *Driver) TurnEnded(r coordinator.Record) control.Turn {
 func (d *Driver) Last() *control.Turn { return d.last.Load() }
 
 // Why says in plain sentences who spoke last and why. Alone there is no vote, and still something to tell.
-func (d *Driver) Why() string {
+func (d *Driver) Why(l language.Language) string {
 	if d.Room != nil {
-		return d.Room.Why()
+		return d.Room.Why(l)
 	}
 	if t := d.last.Load(); t != nil {
-		return t.Why()
+		return t.Why(l)
 	}
-	return "Nobody has said anything here yet."
+	return l.Phrase("told.nobody_yet")
+}
+
+// WhyOf says why a companion spoke last, in the device's language: a companion is asked.
+func (d *Driver) WhyOf(c round.CompanionID) string {
+	return d.Room.WhyOf(d.o.Config.Device.Language, d.KnownAs(c))
 }
 
 // Recorded is told each entry of the ledger, on the room's goroutine.

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"conch/companions"
 	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/printable"
 	"conch/mqtt"
 )
@@ -133,6 +135,17 @@ func (n namer) words(reason string) string {
 		}
 	}
 	return strings.Join(words, " ")
+}
+
+// called is what to call somebody, in a language.
+func (n namer) called(l language.Language) func(who string) string {
+	return func(who string) string {
+		device, person := strings.CutPrefix(who, string(round.Human("")))
+		if person {
+			return l.Phrase("room.person_in", "place", n.device(round.DeviceID(device)))
+		}
+		return n.companion(round.CompanionID(who))
+	}
 }
 
 func (n namer) participant(p round.Participant) string {
@@ -393,7 +406,8 @@ func overheard(d *Driver, e round.Entry, screen Screen) {
 		screen.Say(fmt.Sprintf("%s: %s\n", who, printable.Text(m.Text)))
 	case round.EntrySilent:
 		if e.Message != nil && e.Message.From == round.Human(d.o.Self) {
-			screen.Say("(" + l.Phrase("room.nobody_answers", "why", n.words(PlainReason(e.Why))) + ")\n")
+			why := companions.Sentence(l, e.Because, PlainReason(e.Why), n.called(l))
+			screen.Say("(" + l.Phrase("room.nobody_answers", "why", printable.Text(why)) + ")\n")
 		}
 	case round.EntryMember:
 		screen.Say(memberText(n, e))

@@ -203,7 +203,7 @@ func judge(w *wizard, t control.Turn) {
 	default:
 		text := w.lang.Phrase("setup.unheard")
 		if told == "" {
-			text += ": " + t.Why()
+			text += ": " + strings.TrimSuffix(t.Why(w.lang), ".")
 		}
 		w.fail(text, w.lang.Phrase("setup.hold_while"))
 	}

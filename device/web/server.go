@@ -178,11 +178,15 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text)) // the browser has gone: its loss
 }
 
-// clips are the sentences for what goes wrong, by the codes that turns have.
+// clips are the sentences for what goes wrong, by the codes that turns have, and those for why somebody speaks or does not, by theirs.
 func (s *Server) clips(w http.ResponseWriter, r *http.Request) {
 	l := language.Language(r.URL.Query().Get("lang"))
 	if !l.Known() {
 		l = s.o.Language
 	}
-	control.Reply(w, l.Section("clip"), nil)
+	all := l.Section("clip")
+	for code, text := range l.Section("why") {
+		all["why."+code] = text
+	}
+	control.Reply(w, all, nil)
 }

@@ -360,8 +360,7 @@ export class Drawing {
       put(who, say('nobody'));
       const r = this.room.rounds.get(b.message);
       put(heard, '');
-      if (r?.decision) put(heard, this.reason(r.decision.reason));
-      heard.lang = 'en';
+      if (r?.decision) this.reason(heard, r.decision);
     } else {
       put(who, this.room.nameOf(b.who));
       const cut = b.state === 'cut';
@@ -412,9 +411,31 @@ export class Drawing {
     return b.words && this.clips?.[b.words] ? `${this.clips[b.words]} ${this.clips[b.then] ?? ''}`.trim() : b.reason ? `${say('failed')} ${b.reason}` : say('failed');
   }
 
-  // reason is one of the room's own sentences, with names in place of ids and words in place of numbers.
-  reason(text) {
-    let s = plain(text, 400).replace(/^nobody: /, '').replace(/ ?\(importance[^)]*\)/g, '').replace(/; importance [0-9.]+ is below [0-9.]+/g, '');
+  // reason puts why somebody speaks, or does not, into an element: in the person's language by its code, else in the words that came,
+  // with names in place of ids.
+  reason(el, of) {
+    const [code, ...args] = Array.isArray(of?.because) ? of.because.map((x) => plain(x, 200)) : [];
+    const text = Object.hasOwn(this.clips ?? {}, `why.${code}`) ? this.clips[`why.${code}`] : '';
+    el.lang = text ? document.documentElement.lang : 'en';
+    put(el, text ? this.filled(text, args) : this.named(plain(of?.reason, 400).replace(/^nobody: /, '')));
+    return el;
+  }
+
+  filled(text, args) {
+    return text.replace(/\{(\w+)\}/g, (all, gap) => {
+      const i = args.findIndex((x, n) => n % 2 === 0 && x === gap);
+      if (i < 0) return all;
+      if (gap !== 'who' && gap !== 'by') return args[i + 1];
+      return new Intl.ListFormat(document.documentElement.lang).format(args[i + 1].split(' ').slice(0, 12).map((id) => this.called(id)));
+    });
+  }
+
+  called(id) {
+    return id.startsWith('human:') ? say('person', { place: this.room.placeOf(id.slice(6)) }) : this.room.nameOf(id);
+  }
+
+  named(text) {
+    let s = text;
     for (const c of this.room.companions.values()) s = s.replace(new RegExp(`(?<![\\p{L}\\p{N}_-])${RegExp.escape?.(c.id) ?? c.id.replace(/[^\p{L}\p{N}]/gu, '\\$&')}(?![\\p{L}\\p{N}_-])`, 'gu'), () => c.name);
     return s;
   }
@@ -424,9 +445,7 @@ export class Drawing {
     const d = this.room.rounds.get(b.message)?.decision;
     const box = make('div', 'round');
     if (!d) return box;
-    const because = make('p', 'because', this.reason(d.reason));
-    because.lang = 'en';
-    box.append(because);
+    box.append(this.reason(make('p', 'because'), d));
     const rows = make('ul', 'ballot');
     const all = new Set([...(d.order ?? []), ...(d.roster ?? []), ...(d.silent ?? []).map((s) => s.companion)]);
     for (const id of [...all].slice(0, 12)) rows.append(this.vote(d, id));
@@ -472,8 +491,7 @@ export class Drawing {
     bar.append(five);
     row.append(bar);
     if (terms.length) row.append(make('p', 'terms', terms.map((t) => `${term(t)} ${signed(t.value)}`).join(' · ')));
-    const why = make('p', 'reason', this.reason(silent?.reason ?? v?.reason ?? ''));
-    why.lang = 'en';
+    const why = this.reason(make('p', 'reason'), silent ?? v);
     why.dir = 'auto';
     if (!speaks || d.winner !== id) row.append(why);
     return row;

@@ -95,7 +95,7 @@ function watch() {
       }
       room.take({ ...e, kind }, performance.now());
       if (kind === 'status' || kind === 'picture') sound.mute(!!room.devices.get(here())?.status.muted);
-      if (kind === 'turn') needClips(e.data);
+      if (room.rounds.size || kind === 'turn' && e.data?.words) needClips();
       dirty();
     });
   }
@@ -128,11 +128,11 @@ async function renew() {
   }
 }
 
-// Sentences for what went wrong in a turn, in the person's language: asked for when the first is needed.
+// Sentences for what went wrong in a turn, and for why somebody speaks, in the person's language: asked for when the first is needed.
 let clips = null;
 
-async function needClips(t) {
-  if (!t?.words || clips) return;
+async function needClips() {
+  if (clips) return;
   clips = {};
   try {
     const r = await fetch(`/clips.json?lang=${lang}`);
@@ -140,7 +140,7 @@ async function needClips(t) {
   } catch {
     clips = null;
   }
-  for (const b of room.bubbles) if (b.words) room.change(b, {});
+  for (const b of room.bubbles) if (b.words || b.message) room.change(b, {});
   dirty();
 }
 
