@@ -1,9 +1,11 @@
 package round
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -44,15 +46,40 @@ func TestReasonsHaveCodes(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range slices.Sorted(func(yield func(string) bool) {
-		for c := range Sentences() {
-			if !yield(c) {
-				return
+}
+
+// Each code that is given, here and by the rules of words, is a sentence's, and each sentence is somebody's.
+func TestEachCodeHasASentence(t *testing.T) {
+	given := map[string]bool{}
+	for glob, pattern := range map[string]string{
+		"*.go":             `because\("([a-z_]+)"|code :?= "([a-z_]+)"`,
+		"../words/whom.go": `Why: "([a-z_]+)"|Rule\w+, "([a-z_]+)"`,
+		"../words/tie.go":  `return "([a-z_]+)"`,
+	} {
+		files, err := filepath.Glob(glob)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
+				if !strings.HasSuffix(f, "_test.go") {
+					given[string(bytes.Join(m[1:], nil))] = true
+				}
 			}
 		}
-	}) {
-		if strings.Contains(code, becauseGap) || len(code) > 40 {
-			t.Errorf("%q is no code", code)
+	}
+	for code := range sentences {
+		if !given[strings.TrimSuffix(code, "_with")] {
+			t.Errorf("nobody gives %s", code)
+		}
+	}
+	for code := range given {
+		if sentences[code] == "" {
+			t.Errorf("%s has no sentence", code)
 		}
 	}
 }

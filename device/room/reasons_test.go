@@ -2,6 +2,7 @@ package room
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -10,14 +11,21 @@ import (
 	"conch/device/language"
 )
 
-// Each reason that a device may give has its sentence in the languages' files, in English word for word.
+// Each reason that a device may give has its sentence in each language, with its arguments, in English word for word.
 func TestReasonsAreInTheLanguages(t *testing.T) {
 	if said, given := language.Keys("why"), slices.Sorted(maps.Keys(round.Sentences())); !slices.Equal(said, given) {
 		t.Errorf("the languages have %v; round has %v", said, given)
 	}
-	for code, text := range round.Sentences() {
-		if got := language.English.Section("why")[code]; got != text {
-			t.Errorf("%s is %q in English; round says %q", code, got, text)
+	gap := regexp.MustCompile(`\{\w+\}`)
+	for _, l := range language.All() {
+		own := l.Section("why")
+		for code, text := range round.Sentences() {
+			want, got := gap.FindAllString(text, -1), gap.FindAllString(own[code], -1)
+			slices.Sort(want)
+			slices.Sort(got)
+			if own[code] == "" || !slices.Equal(got, want) || l == language.English && own[code] != text {
+				t.Errorf("%s is %q in %s; round says %q", code, own[code], l, text)
+			}
 		}
 	}
 }
