@@ -87,9 +87,9 @@ func (c muteCmd) Run(e *env) error {
 	case c.JSON:
 		return e.json(now)
 	case now.Muted:
-		fmt.Fprintln(e.out, "muted: the microphone is closed")
+		fmt.Fprintln(e.out, e.describe().in.Phrase("status.muted"))
 	default:
-		fmt.Fprintln(e.out, "not muted")
+		fmt.Fprintln(e.out, e.describe().in.Phrase("status.unmuted"))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/language"
 	"conch/device/printable"
@@ -85,16 +86,33 @@ func (d describe) status(s control.Status, width int) string {
 		add(d.in.Phrase("status.wrong"), d.in.Phrase("status.nothing"))
 	}
 	for _, c := range s.Conditions {
-		text := sentence(printable.Text(c.Text))
-		if clip := c.Code.Clip(); clip != "" && d.in != language.English { // the details are in English
-			text = d.in.Phrase("clip."+clip) + " " + text
-		}
+		text, do, details := d.wrong(c)
 		add(d.in.Phrase("status.wrong"), fmt.Sprintf("%s (%s)", text, d.in.Phrase("status.for", "span", d.span(d.now.Sub(c.Since)))))
-		add(d.in.Phrase("status.do"), printable.Text(c.Do))
+		add(d.in.Phrase("status.do"), do)
+		add(d.in.Phrase("status.detail"), details)
 	}
 	var b strings.Builder
 	twoColumns(&b, "", rows, width)
 	return b.String()
+}
+
+// wrong is what a condition is and what to do about it. What is known of it beyond that is in English, and stands behind in another language.
+func (d describe) wrong(c condition.Condition) (text, do, details string) {
+	text, do = sentence(printable.Text(c.Text)), printable.Text(c.Do)
+	if d.in.Code() == language.English.Code() {
+		return text, do, ""
+	}
+	code := string(c.Code)
+	for !language.Has("wrong."+code) && strings.Contains(code, ".") {
+		code = code[:strings.LastIndex(code, ".")]
+	}
+	switch clip := c.Code.Clip(); {
+	case clip != "":
+		return sentence(d.in.Phrase("clip." + clip)), "", text + "; " + do
+	case language.Has("wrong." + code):
+		return sentence(d.in.Phrase("wrong." + code)), "", text + "; " + do
+	}
+	return text, do, ""
 }
 
 // timer is one that runs.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -40,31 +42,48 @@ func (usageResetCmd) Run(e *env) error {
 }
 
 func printUsage(e *env, u control.UsageReport) {
-	of := func(limit string, is bool) string {
+	in := e.describe().in
+	limited := func(used, limit string, is bool) string {
 		if !is {
-			return " (no limit)"
+			return in.Phrase("usage.no_limit", "used", used)
 		}
-		return " of " + limit
+		return in.Phrase("usage.of", "used", used, "limit", limit)
+	}
+	row := func(key, text string) {
+		fmt.Fprintf(e.out, "%s%s\n", printable.Pad(in.Phrase("usage."+key), 7), text)
 	}
 	votes := ""
 	if u.Votes > 0 {
-		votes = ", " + printable.Count(u.Votes, "vote") + " by a model"
+		votes = ", " + in.Phrase("usage.votes", "n", u.Votes)
 	}
-	fmt.Fprintf(e.out, "%s: %s, %.0f s heard, %.0f s said%s\n", u.Day, printable.Count(u.Responses, "answer"), u.HeardSeconds, u.SaidSeconds, votes)
-	fmt.Fprintf(e.out, "tokens %d%s\n", u.Tokens, of(fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
+	fmt.Fprintln(e.out, in.Phrase("usage.day", "day", u.Day, "answers", in.Phrase("usage.answers", "n", u.Responses),
+		"heard", fmt.Sprintf("%.0f", u.HeardSeconds), "said", fmt.Sprintf("%.0f", u.SaidSeconds))+votes)
+	row("tokens", limited(fmt.Sprint(u.Tokens), fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
 	parts := ""
 	if u.HearCost > 0 || u.SpeakCost > 0 {
-		parts = fmt.Sprintf(": %.4f for tokens, %.4f to hear, %.4f to speak", u.Cost-u.HearCost-u.SpeakCost, u.HearCost, u.SpeakCost)
+		parts = ": " + in.Phrase("usage.parts", "tokens", fmt.Sprintf("%.4f", u.Cost-u.HearCost-u.SpeakCost),
+			"hear", fmt.Sprintf("%.4f", u.HearCost), "speak", fmt.Sprintf("%.4f", u.SpeakCost))
 	}
 	cost := control.Money(u.Cost)
 	if !u.Priced {
-		cost = "unknown, without voice.price_in and the other prices"
+		cost = in.Phrase("usage.unknown")
 	}
-	fmt.Fprintf(e.out, "cost   %s%s%s\n", cost, of(control.Money(u.CeilingCost), u.CeilingCost > 0), parts)
-	until := u.Until.Local().Format("2006-01-02 at 15:04")
+	row("cost", limited(cost, control.Money(u.CeilingCost), u.CeilingCost > 0)+parts)
+	day, at := u.Until.Local().Format(time.DateOnly), u.Until.Local().Format("15:04")
 	if u.Refusing != "" {
-		fmt.Fprintf(e.out, "no new answers (%s) until %s, or: conch usage reset\n", u.Refusing, until)
+		fmt.Fprintln(e.out, in.Phrase("usage.refusing", "why", spent(in, u), "day", day, "time", at))
 		return
 	}
-	fmt.Fprintf(e.out, "the count begins anew on %s\n", until)
+	fmt.Fprintln(e.out, in.Phrase("usage.anew", "day", day, "time", at))
+}
+
+// spent is which limit is reached.
+func spent(in language.Language, u control.UsageReport) string {
+	switch {
+	case u.CeilingTokens > 0 && u.Tokens >= int64(u.CeilingTokens):
+		return in.Phrase("usage.tokens_spent", "limit", u.CeilingTokens)
+	case u.CeilingCost > 0 && u.Cost >= u.CeilingCost:
+		return in.Phrase("usage.cost_spent", "limit", control.Money(u.CeilingCost))
+	}
+	return printable.Text(u.Refusing)
 }
