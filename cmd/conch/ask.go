@@ -41,19 +41,20 @@ func (c askCmd) Run(e *env) error {
 }
 
 func (c askCmd) tell(e *env, a control.Answer) error {
+	text, cut := a.Heard()
+	text = printable.Text(text)
+	if cut != "" {
+		text += " … (" + printable.Text(cut) + ")"
+	}
 	switch {
 	case c.JSON:
 		if err := e.json(a); err != nil {
 			return err
 		}
 	case a.Text != "" && a.Place != "": // from elsewhere in the room
-		cut := ""
-		if a.Why != "" {
-			cut = " … (" + printable.Text(a.Why) + ")"
-		}
-		fmt.Fprintf(e.out, "%s (%s): %s%s\n", printable.Name(a.Who), printable.Name(a.Place), printable.Text(a.Text), cut)
+		fmt.Fprintf(e.out, "%s (%s): %s\n", printable.Name(a.Who), printable.Name(a.Place), text)
 	case a.Text != "":
-		fmt.Fprintln(e.out, a.Text)
+		fmt.Fprintln(e.out, text)
 	case a.Outcome == control.OutcomeSilent:
 		fmt.Fprintf(e.out, "(nobody answers: %s)\n", printable.Text(a.Why))
 	case a.Outcome == control.OutcomeAnswered && a.Place != "":
@@ -69,14 +70,17 @@ func (c askCmd) tell(e *env, a control.Answer) error {
 func (c askCmd) ended(e *env, a control.Answer) error {
 	superseded := a.Outcome == control.OutcomeSuperseded
 	why := cmp.Or(a.Why, a.Summary.Reason)
+	_, cut := a.Heard()
 	switch {
-	case a.Outcome == control.OutcomeAnswered, a.Outcome == control.OutcomeSilent, superseded && c.JSON && len(a.Done) > 0:
+	case a.Outcome == control.OutcomeSilent, superseded && c.JSON && len(a.Done) > 0:
 		return nil
 	case superseded && len(a.Done) > 0:
 		fmt.Fprintf(e.out, "%s (done, but the answer was not heard: %s)\n", printable.Text(strings.Join(a.Done, " ")), why)
 		return nil
-	case superseded && a.Text != "":
-		return fmt.Errorf("ask: not heard to its end: %s", why)
+	case cut != "":
+		return fmt.Errorf("ask: not heard to its end: %s", printable.Text(cut))
+	case a.Outcome == control.OutcomeAnswered:
+		return nil
 	case superseded:
 		return fmt.Errorf("ask: not answered: %s", why)
 	case len(a.Done) > 0 && !c.JSON:

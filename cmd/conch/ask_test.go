@@ -20,6 +20,7 @@ import (
 func TestHowAQuestionEnds(t *testing.T) {
 	done, newer := []string{"The timer for 3 minutes is set."}, "a newer question came"
 	failed := control.Turn{Record: coordinator.Record{Reason: "failed"}}
+	part := control.Turn{Record: coordinator.Record{Reason: "interrupted", Said: "It is noon.", HeardText: "It is"}}
 	heard := func(ms float64) control.Turn {
 		return control.Turn{Record: coordinator.Record{Reason: "failed", SpeechMS: 2479.9, HeardMS: ms}}
 	}
@@ -31,7 +32,10 @@ func TestHowAQuestionEnds(t *testing.T) {
 		{control.Answer{Outcome: control.OutcomeAnswered, Text: "It is noon."}, "It is noon.\n", ""},
 		{control.Answer{Outcome: control.OutcomeAnswered, Summary: control.Turn{Record: coordinator.Record{Tools: 1}}}, "(done, without a word)\n", ""},
 		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer}, "", "ask: not answered: " + newer},
-		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Text: "It is"}, "It is\n", "ask: not heard to its end: " + newer},
+		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Text: "It is noon.", Summary: part}, "It is … (" + newer + ")\n", "ask: not heard to its end: " + newer},
+		{control.Answer{Outcome: control.OutcomeAnswered, Why: "it was cut", Text: "It is", Who: "Ben", Place: "bedroom"},
+			"Ben (bedroom): It is … (it was cut)\n", "ask: not heard to its end: it was cut"},
+		{control.Answer{Outcome: control.OutcomeAnswered, Text: "It is noon.", Who: "Ben", Place: "bedroom"}, "Ben (bedroom): It is noon.\n", ""},
 		{control.Answer{Outcome: control.OutcomeSuperseded, Why: newer, Done: done}, done[0] + " (done, but the answer was not heard: " + newer + ")\n", ""},
 		{control.Answer{Outcome: control.OutcomeFailed, Done: done, Summary: failed}, done[0] + " (done, but the answer was not heard)\n", "ask: failed: no answer came"},
 		{control.Answer{Outcome: control.OutcomeFailed, Text: "It is", Words: long, Summary: heard(2479.9)}, "It is\n",

@@ -21,6 +21,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -256,6 +257,17 @@ type Answer struct {
 	Done    []string        `json:"done,omitempty"`  // what tools have answered that did their work, though the answer did not come to its end
 	Message round.MessageID `json:"message,omitempty"`
 	Summary Turn            `json:"summary"` // of this device's own turn
+}
+
+// Heard is the answer as far as it was heard, and why it was cut; empty: it was not.
+func (a Answer) Heard() (text, cut string) {
+	switch {
+	case a.Outcome == OutcomeAnswered: // elsewhere
+		return a.Text, a.Why
+	case a.Outcome == OutcomeSuperseded && a.Text != "":
+		return cmp.Or(a.Summary.HeardText, a.Text), cmp.Or(a.Why, a.Summary.Reason)
+	}
+	return a.Text, ""
 }
 
 // Outcome is how a question ended (ROOM.md 8, I2).

@@ -239,6 +239,9 @@ func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan ro
 			return nil
 		case round.EntrySpoke:
 			a.Outcome, a.Why = control.OutcomeAnswered, ""
+			if e.Why != "" && e.Why != turn.Done.String() {
+				a.Why = "it was cut"
+			}
 			a.Who, a.Place = d.whoAndWhere(e.Companion, e.By)
 			spoken(ctx, d.Room, a, *place, e.Companion)
 			return nil

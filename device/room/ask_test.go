@@ -22,17 +22,22 @@ func TestWhoClaimsBeforeTheDecisionIsKnownIsToldOf(t *testing.T) {
 		d := &Driver{Room: kitchen.Room, o: Options{Self: kitchen.ID}}
 		m := round.Message{Turn: "t-1", From: round.Human(kitchen.ID), ID: "m"}
 		p := m.Place()
-		entries := make(chan round.Entry, 4)
-		entries <- round.Entry{Kind: round.EntryClaim, Place: &p, Companion: "ben", By: bedroom.ID}
-		entries <- round.Entry{Kind: round.EntryRound, Place: &p, Message: &m, Decision: &round.Decision{Winner: "ben"}}
-		entries <- round.Entry{Kind: round.EntryAnswered, Place: &p, Message: &m}
-		entries <- round.Entry{Kind: round.EntryPress, By: kitchen.ID}
-		a := control.Answer{Turn: "t-1"}
-		if err := follow(t.Context(), d, &a, entries); err != nil {
-			t.Fatal(err)
-		}
-		if a.Who != "Ben" || a.Place != "bedroom" || a.Outcome != control.OutcomeAnswered || a.Why != "it was cut" {
-			t.Errorf("%+v", a)
+		for _, end := range []round.Entry{ // both tell of a cut
+			{Kind: round.EntryPress, By: kitchen.ID},
+			{Kind: round.EntrySpoke, Place: &p, Companion: "ben", By: bedroom.ID, Why: "interrupted"},
+		} {
+			entries := make(chan round.Entry, 4)
+			entries <- round.Entry{Kind: round.EntryClaim, Place: &p, Companion: "ben", By: bedroom.ID}
+			entries <- round.Entry{Kind: round.EntryRound, Place: &p, Message: &m, Decision: &round.Decision{Winner: "ben"}}
+			entries <- round.Entry{Kind: round.EntryAnswered, Place: &p, Message: &m}
+			entries <- end
+			a := control.Answer{Turn: "t-1"}
+			if err := follow(t.Context(), d, &a, entries); err != nil {
+				t.Fatal(err)
+			}
+			if a.Who != "Ben" || a.Place != "bedroom" || a.Outcome != control.OutcomeAnswered || a.Why != "it was cut" {
+				t.Errorf("%s: %+v", end.Kind, a)
+			}
 		}
 		if err := h.Close(); err != nil {
 			t.Error(err)
