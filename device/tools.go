@@ -167,17 +167,15 @@ func (d *Device) skillHost(name string) skills.Host {
 	if d.kept != nil {
 		h.Store = d.kept.Skill(name)
 	}
+	h.Room = &skills.Room{Why: func(companion string) string { return d.room.WhyOf(round.CompanionID(companion)) }}
 	if d.room.InRoom() {
-		h.Room = &skills.Room{
-			Members: func() string { return d.room.Room.MembersText() },
-			Why:     func(companion string) string { return d.room.WhyOf(round.CompanionID(companion)) },
-			Manners: func(companion, involvement string) error {
-				i := round.Involvement(involvement)
-				if _, err := d.room.TurnManners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
-					return errors.New(control.Refusal(err))
-				}
-				return nil
-			},
+		h.Room.Members = func() string { return d.room.Room.MembersText() }
+		h.Room.Manners = func(companion, involvement string) error {
+			i := round.Involvement(involvement)
+			if _, err := d.room.TurnManners(round.Control{Companion: round.CompanionID(companion), Involvement: &i}); err != nil {
+				return errors.New(control.Refusal(err))
+			}
+			return nil
 		}
 	}
 	return h

@@ -161,7 +161,7 @@ type Live interface {
 
 // Room is what there is to know of the room, and to change.
 type Room struct {
-	Members func() string                             // who is present, in words
+	Members func() string                             // who is present, in words; nil: nobody else ever is, and no manners are needed
 	Why     func(companion string) string             // why one spoke last, in words
 	Manners func(companion, involvement string) error // how much one joins in; "" is the whole room
 }

@@ -370,6 +370,9 @@ func (d *Driver) Why(l language.Language) string {
 
 // WhyOf says why a companion spoke last, in the device's language: a companion is asked.
 func (d *Driver) WhyOf(c round.CompanionID) string {
+	if d.Room == nil {
+		return d.Why(d.o.Config.Device.Language)
+	}
 	return d.Room.WhyOf(d.o.Config.Device.Language, d.KnownAs(c))
 }
 

@@ -1,5 +1,5 @@
-// Package room is the skill of a companion that is not alone: who else is here, why somebody spoke, and how much companions
-// join in.
+// Package room is the skill of who speaks: who else is here, why somebody spoke, and how much companions join in. A companion that is
+// alone tells why it spoke.
 package room
 
 import (
@@ -12,7 +12,7 @@ import (
 // Skill has the tools who_is_here, why_did_you_speak and set_involvement.
 type Skill struct{ skills.Room }
 
-// New is the skill; nil where nobody else is.
+// New is the skill; nil where nothing is known of who spoke.
 func New(h skills.Host) skills.Skill {
 	if h.Room == nil {
 		return nil
@@ -27,6 +27,17 @@ func (Skill) Brief() string {
 
 // Tools lists them.
 func (s Skill) Tools() []skills.Tool {
+	why := skills.Tool{
+		Name: "why_did_you_speak", Kind: skills.Reads,
+		Description: "Tells, from the record of the room, why you or another companion spoke last and why the others stayed silent. " +
+			"Use it whenever somebody asks why anybody spoke, answered or kept silent; do not guess.",
+		Handler: func(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
+			return skills.Result{Output: s.Why(ctx.Companion)}, nil
+		},
+	}
+	if s.Members == nil {
+		return []skills.Tool{why}
+	}
 	return []skills.Tool{
 		{
 			Name: "who_is_here", Kind: skills.Reads,
@@ -35,14 +46,7 @@ func (s Skill) Tools() []skills.Tool {
 				return skills.Result{Output: s.Members()}, nil
 			},
 		},
-		{
-			Name: "why_did_you_speak", Kind: skills.Reads,
-			Description: "Tells, from the record of the room, why you or another companion spoke last and why the others stayed silent. " +
-				"Use it whenever somebody asks why anybody spoke, answered or kept silent; do not guess.",
-			Handler: func(ctx skills.Context, _ json.RawMessage) (skills.Result, error) {
-				return skills.Result{Output: s.Why(ctx.Companion)}, nil
-			},
-		},
+		why,
 		{
 			Name: "set_involvement", Kind: skills.ChangesDevice, Own: true,
 			Description: "Sets how much companions join in without being asked: off, low, medium or high; for one companion by its id, or for the whole room.",

@@ -50,3 +50,14 @@ func TestToolsOfTheRoom(t *testing.T) {
 		t.Errorf("an unknown companion gave %v, want the error of the room", err)
 	}
 }
+
+// Who is alone can tell why it spoke, and nothing of others.
+func TestToolOfALoneCompanion(t *testing.T) {
+	tools := New(skills.Host{Room: &skills.Room{Why: func(string) string { return "It is the only one." }}}).Tools()
+	if len(tools) != 1 || tools[0].Name != "why_did_you_speak" {
+		t.Fatalf("%+v", tools)
+	}
+	if r, err := tools[0].Handler(skills.Context{}, nil); err != nil || r.Output != "It is the only one." {
+		t.Errorf("%+v %v", r, err)
+	}
+}

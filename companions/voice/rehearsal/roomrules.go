@@ -342,12 +342,15 @@ var aboutTheRoom = []aRule{
 	{all("who|whos|anybody|anyone|here|whew", "room|there|around|listening"), nil},
 }
 
+// whySpoke is in the ledger.
+var whySpoke = useTool(toolWhySpoke, "I cannot look that up here: nobody keeps a ledger for me.")
+
 // followUp answers what is about the room, or about what was said before.
 func (s *scene) followUp(words []string) (Reply, bool) {
 	before := s.mine()
 	switch {
 	case aboutTheRoom[0].match(words):
-		return useTool(toolWhySpoke, "I cannot look that up here: nobody keeps a ledger for me.")(s.t, words)
+		return whySpoke(s.t, words)
 	case aboutTheRoom[1].match(words) || all("who|whos|anybody|anyone", "here")(words):
 		return useTool(toolWhoIsHere, s.company())(s.t, words)
 	case s.closing():

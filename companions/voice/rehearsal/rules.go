@@ -88,6 +88,11 @@ func (Rules) Think(t Thought) Reply {
 			return reply
 		}
 	}
+	if aboutTheRoom[0].match(words) {
+		if reply, ok := whySpoke(t, words); ok {
+			return reply
+		}
+	}
 	if reply, ok := commanded(t, words); ok {
 		return reply
 	}

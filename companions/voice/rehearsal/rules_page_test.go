@@ -53,3 +53,13 @@ func TestThePageSaysWhatWorks(t *testing.T) {
 		}
 	}
 }
+
+// Who is alone has a ledger, too.
+func TestAloneItLooksUpWhyItSpoke(t *testing.T) {
+	for _, instructions := range []string{"You are Ada, a companion.", roomAda} {
+		got := (Rules{}).Think(Thought{Words: "why did you speak", Tools: []string{toolWhySpoke}, Instructions: instructions, Rand: newRand(1)})
+		if len(got.Calls) != 1 || got.Calls[0].Name != toolWhySpoke {
+			t.Errorf("%q: %+v", instructions, got)
+		}
+	}
+}
