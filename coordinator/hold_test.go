@@ -409,7 +409,7 @@ func TestASilencedAnswerIsWrittenToItsEnd(t *testing.T) {
 				rec := g.records[0]
 				whole := rec.Said == "A wren sings loudly in the hedge behind the house."
 				if !whole || rec.HeardMS != 100 || strings.Contains(rec.HeardText, "loudly") || rec.Whole ||
-					rec.PressToSilence == nil || *rec.PressToSilence > 20 {
+					rec.PressToSilence == nil || *rec.PressToSilence > 20 || !rec.Elsewhere {
 					t.Errorf("record %+v", rec)
 				}
 			})

@@ -34,6 +34,7 @@ type runner struct {
 	m           turn.Machine
 	own         []turn.Event  // facts that carrying out an order produced at once
 	edge        time.Duration // of the last gesture
+	elsewhere   bool          // that was at another device
 	outputs     outputs
 	speech      *speech
 	heardBefore int // samples heard of earlier sources of the same turn
@@ -233,16 +234,17 @@ func (r *runner) take(e entry) {
 		e.ev = p
 	}
 	if at, id, ok := gesture(e.ev); ok {
-		r.edge = at
+		h, _ := e.ev.(turn.Hushed)
+		r.edge, r.elsewhere = at, h.Room && !h.Own
 		if r.m.State() == turn.Idle {
-			r.hushed = r.outputs.silence(id, at)
+			r.hushed = r.silence(id)
 		}
 		logEdge(r, e, at, id)
 	}
 	heard := !r.m.Unheard()
 	switch h := e.ev.(type) {
 	case turn.Quieted:
-		r.edge = h.At
+		r.edge, r.elsewhere = h.At, true
 		r.foci.hushed()
 	case turn.Hushed:
 		if h.Room {
@@ -253,7 +255,7 @@ func (r *runner) take(e entry) {
 	r.fact(e.ev)
 	r.injections.taken(e.ev, r.m)
 	if heard && r.m.Unheard() {
-		r.hushed = r.outputs.silence(r.m.Turn(), r.edge)
+		r.hushed = r.silence(r.m.Turn())
 		r.texts.cut(r.m.Turn())
 	}
 	switch p, ok := e.ev.(turn.Pressed); {
@@ -390,7 +392,7 @@ func (r *runner) shutdown() error {
 	}
 	r.outputs.take()
 	r.outputs.flushed = true
-	r.edge = r.now()
+	r.edge, r.elsewhere = r.now(), false
 	r.alerts.end() // before the hush, which is no person's
 	r.fact(turn.Hushed{At: r.edge})
 	for h := range r.handles.of {

@@ -26,6 +26,7 @@ type Record struct {
 	ListenMS           float64       `json:"listen_ms"`
 	CommitToFirstAudio float64       `json:"commit_to_first_audio_ms"`
 	PressToSilence     *float64      `json:"press_to_silence_ms,omitempty"` // of the press that cut the turn, or else that began it: first edge to the last audible sample of whatever sounded; absent: nothing did
+	Elsewhere          bool          `json:"elsewhere,omitempty"`           // the press was at another device: the figure begins when this one knew of it
 	HeardMS            float64       `json:"heard_ms"`
 	Tools              int           `json:"tools"`
 	Responses          int           `json:"responses"`
@@ -53,10 +54,18 @@ type pending struct {
 
 // hushed is what sounded when somebody asked for silence.
 type hushed struct {
-	turn    turn.ID // the one to tell it of
-	edge    time.Duration
-	sources []Source // speech, words, content
-	cues    []Source // that may have been over before
+	turn      turn.ID // the one to tell it of
+	edge      time.Duration
+	sources   []Source // speech, words, content
+	cues      []Source // that may have been over before
+	elsewhere bool     // who asked is at another device
+}
+
+// silence is what sounds at the last gesture, or sounded.
+func (r *runner) silence(id turn.ID) hushed {
+	h := r.outputs.silence(id, r.edge)
+	h.elsewhere = r.elsewhere
+	return h
 }
 
 func (h *hushed) nothing() bool { return len(h.sources)+len(h.cues) == 0 }
@@ -80,7 +89,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	if s.Reason == turn.InterruptedByPress {
 		p.record.InterruptedIn = s.InterruptedIn.String()
 		_, p.record.Displaced = r.last.(turn.Asked)
-		p.hushed = r.outputs.silence(e.Turn, r.edge)
+		p.hushed = r.silence(e.Turn)
 	}
 	if r.hushed.turn == e.Turn {
 		if p.hushed.nothing() { // of two presses, the one that cut it counts
@@ -103,7 +112,7 @@ func (r *runner) summarise(all bool) {
 			return
 		}
 		if !math.IsNaN(silence) {
-			p.record.PressToSilence = &silence
+			p.record.PressToSilence, p.record.Elsewhere = &silence, p.hushed.elsewhere
 		}
 		rec := p.record
 		r.summaries[0] = pending{}

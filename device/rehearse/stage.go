@@ -371,7 +371,7 @@ func (b seenButton) Run(ctx context.Context, on func(gpio.Event)) error {
 			return
 		}
 		if e.Kind == gpio.Pressed {
-			b.s.run.silenced(b.s, e.At)
+			b.s.run.silenced(b.s, byPress, e.At)
 		}
 		on(e)
 		if e.Kind == gpio.Pressed || e.Kind == gpio.Released || e.Kind == gpio.Vanished {
@@ -400,13 +400,13 @@ func (s *stage) turnEnded(l *instance, t control.Turn) {
 	}
 	edge := s.last
 	s.mu.Unlock()
-	s.run.report.turn(t, edge, t.PressToSilence != nil && t.Ended-edge < ownCut, l.device.Room() != nil)
+	s.run.report.turn(t, edge, t.PressToSilence != nil && !t.Elsewhere && t.Ended-edge < ownCut, l.device.Room() != nil)
 }
 
 // keptEnds is more turns than can end while a silence is measured.
 const keptEnds = 32
 
-// ownCut: a turn that ended so soon after its own person's press was cut by that, and otherwise from elsewhere.
+// ownCut: a turn that ended so soon after its own person's press was cut by that, and otherwise by what no person did.
 const ownCut = time.Second
 
 // entry runs on the room's goroutine.

@@ -386,7 +386,7 @@ export class Drawing {
     if (why) {
       const r = this.room.rounds.get(b.message);
       why.hidden = !r?.decision;
-      if (r?.decision) put(why.firstChild, say('why', { ms: whole(r.decision.waited_ms ?? 0) }));
+      if (r?.decision) put(why.firstChild, say('why', { ms: Math.round(r.decision.waited_ms ?? 0) }));
       if (why.open) {
         while (why.children.length > 1) why.lastChild.remove();
         why.append(this.why(b));
@@ -450,7 +450,7 @@ export class Drawing {
     const all = new Set([...(d.order ?? []), ...(d.roster ?? []), ...(d.silent ?? []).map((s) => s.companion)]);
     for (const id of [...all].slice(0, 12)) rows.append(this.vote(d, id));
     box.append(rows);
-    const how = [say('decidedIn', { ms: whole(d.waited_ms ?? 0) })];
+    const how = [say('decidedIn', { ms: Math.round(d.waited_ms ?? 0) })];
     if (d.at_limit) how.push(say('atLimit'));
     if (d.extras?.length) how.push(say('extras', { names: d.extras.map((c) => this.room.nameOf(c)).join(', ') }));
     box.append(make('p', 'how', how.join(' · ')));

@@ -338,7 +338,7 @@ export class Room {
   turn(d, t, at) {
     d.who = t.who;
     if (!d.room) this.met();
-    if (t.press_to_silence_ms >= 0) this.figure(this.silences, { ms: t.press_to_silence_ms, turn: t.turn, own: false });
+    if (t.press_to_silence_ms >= 0 && !t.elsewhere) this.figure(this.silences, { ms: t.press_to_silence_ms, turn: t.turn, own: false });
     if (t.commit_to_first_audio_ms > 0) this.figure(this.firsts, { ms: t.commit_to_first_audio_ms, turn: t.turn, own: false });
     if (t.asked && !d.room) this.asked(`t:${t.turn}`, { at: at - (t.duration_ms ?? 0), turn: t.turn, device: name(d.name), text: plain(t.asked) });
     const said = t.said || t.words || t.audible;
