@@ -39,6 +39,7 @@ type ledgers struct {
 type openRound struct {
 	line roundLine
 	told bool
+	here bool // the figure is that of the device where the person is, as its page shows it; nobody else has one
 	done bool // the floor came to its end, or was never taken
 }
 
@@ -84,13 +85,19 @@ func (b *ledgers) entry(device string, at time.Duration, e round.Entry, text str
 	own := b.names[e.Device] == device && b.by(e) == device
 	switch e.Kind {
 	case round.EntryRound:
-		if e.Decision != nil && e.Message != nil && r == nil {
+		if e.Decision == nil || e.Message == nil {
+			break
+		}
+		if r == nil {
 			r = &openRound{line: b.decided(device, at, *e.Message, *e.Decision), done: e.Decision.Winner == ""}
 			b.rounds[id] = r
 			b.order = append(b.order, id)
-			if r.done {
-				tell = b.told(tell, r)
-			}
+		}
+		if from := r.line.Message.From; !r.here && (from == "human:"+device || !strings.HasPrefix(from, "human:")) {
+			r.here, r.line.WaitedMS = true, e.Decision.Waited
+		}
+		if r.here && (r.done || r.line.Claim != nil) {
+			tell = b.told(tell, r)
 		}
 	case round.EntryClaim, round.EntryInstead:
 		if e.Kind == round.EntryInstead && own {
@@ -100,7 +107,9 @@ func (b *ledgers) entry(device string, at time.Duration, e round.Entry, text str
 			if r.done = false; r.line.Claim == nil && e.Kind == round.EntryClaim {
 				r.line.Claim = &claimOf{e.Companion, b.by(e), milliseconds(at) - r.line.AtMS}
 			}
-			tell = b.told(tell, r)
+			if r.here {
+				tell = b.told(tell, r)
+			}
 		}
 		if own && e.Kind == round.EntryClaim {
 			b.live[speaker{device, e.Companion}] = at

@@ -146,3 +146,24 @@ func TestBookFindsWhatCameToNoEnd(t *testing.T) {
 		}
 	}
 }
+
+// A round has one figure, that of the device where the person asked, as its page shows it; a silence names what asked for it.
+func TestOneFigureForOneThing(t *testing.T) {
+	l := newWritten(false)
+	soon, late := decision("ada"), decision("ada")
+	soon.Waited, late.Waited = 0, 12
+	l.write("b1", round.Entry{Kind: round.EntryRound, Place: &eggsAt, Message: &eggs, Decision: soon})
+	l.write("b1", round.Entry{Kind: round.EntryClaim, Place: &eggsAt, Companion: "ada", By: "k1"})
+	l.write("k1", round.Entry{Kind: round.EntryRound, Place: &eggsAt, Message: &eggs, Decision: late})
+	l.sounds("bedroom", "kitchen", byQuestion, 0, 450*time.Millisecond)
+	l.hush("bedroom", "kitchen", byPress, 0, 31*time.Millisecond)
+	const want = `           person in kitchen: eggs?
+             Ada speaks: knows eggs, says kitchen (12 ms)
+             Ben is silent: not its field
+           bedroom sounds on, 450 ms after the question in kitchen
+           bedroom is silent 31 ms after the press in kitchen
+`
+	if got := l.out.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

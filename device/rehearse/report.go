@@ -100,6 +100,7 @@ type (
 		Device string  `json:"device"`
 		Turn   turn.ID `json:"turn,omitempty"` // that was cut, when the finger was on the device itself
 		By     string  `json:"by"`             // where the finger was
+		What   string  `json:"what"`           // press, or question
 		MS     float64 `json:"ms"`
 	}
 	memberLine struct {
@@ -188,23 +189,33 @@ func (r *report) turn(t control.Turn, edge time.Duration, cut, inRoom bool) {
 			Complete: t.Reason == turn.Done.String() || t.Whole})
 	}
 	if cut {
-		r.hushed(hushLine{"hush", milliseconds(edge), t.Device, t.Turn, t.Device, *t.PressToSilence})
+		what := byPress
+		if t.Displaced {
+			what = byQuestion
+		}
+		r.hushed(hushLine{"hush", milliseconds(edge), t.Device, t.Turn, t.Device, what, *t.PressToSilence})
 	}
 }
 
+// What asks for silence.
+const (
+	byPress    = "press"
+	byQuestion = "question"
+)
+
 // hush tells of a device that was silenced from elsewhere.
-func (r *report) hush(device, by string, edge, after time.Duration) {
+func (r *report) hush(device, by, what string, edge, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.hushed(hushLine{Event: "hush", AtMS: milliseconds(edge), Device: device, By: by, MS: milliseconds(after)})
+	r.hushed(hushLine{Event: "hush", AtMS: milliseconds(edge), Device: device, By: by, What: what, MS: milliseconds(after)})
 }
 
 // sounds tells of a device that goes on, as long as it was listened to.
-func (r *report) sounds(device, by string, edge, after time.Duration) {
+func (r *report) sounds(device, by, what string, edge, after time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.put(hushLine{Event: "sounding", AtMS: milliseconds(edge), Device: device, By: by, MS: milliseconds(after)})
-	r.sentence(indent+"%s sounds on, %.0f ms after the press in %s\n", device, milliseconds(after), by)
+	r.put(hushLine{Event: "sounding", AtMS: milliseconds(edge), Device: device, By: by, What: what, MS: milliseconds(after)})
+	r.sentence(indent+"%s sounds on, %.0f ms after the %s in %s\n", device, milliseconds(after), what, by)
 }
 
 // hadFloor says that somebody was speaking at a device at a time, or pausing between two words.
@@ -228,7 +239,7 @@ func (r *report) hadFloor(device string, at time.Duration) bool {
 func (r *report) hushed(h hushLine) {
 	r.counts.Hushed++
 	r.put(h)
-	r.sentence(indent+"%s is silent %.0f ms after the press in %s\n", h.Device, h.MS, h.By)
+	r.sentence(indent+"%s is silent %.0f ms after the %s in %s\n", h.Device, h.MS, h.What, h.By)
 }
 
 func (r *report) fault(device, what string) {

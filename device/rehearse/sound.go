@@ -67,7 +67,7 @@ func (s *stage) unreachable() bool { return !s.alive() || s.cutOff() }
 
 // silenced measures, after a press or question at one device, when the others that were sounding fell silent: by their tapes,
 // which know nothing of what the devices believe. The device itself is told by its turn, since a cue follows there at once.
-func (p *run) silenced(by *stage, edge time.Duration) {
+func (p *run) silenced(by *stage, what string, edge time.Duration) {
 	by.mu.Lock()
 	by.last = edge
 	by.mu.Unlock()
@@ -80,9 +80,9 @@ func (p *run) silenced(by *stage, edge time.Duration) {
 			switch last, silent := lastSound(s.card.Between(edge, until)); {
 			case last == 0 && !p.report.hadFloor(s.name, edge): // it had just finished
 			case silent:
-				p.report.hush(s.name, by.name, edge, last)
+				p.report.hush(s.name, by.name, what, edge, last)
 			case !ended:
-				p.report.sounds(s.name, by.name, edge, until-edge)
+				p.report.sounds(s.name, by.name, what, edge, until-edge)
 			}
 		}
 	})

@@ -128,7 +128,7 @@ func (p *run) ask(ctx context.Context, s *stage, text string) error {
 			l.device.Put(text)
 		}
 	}
-	p.silenced(s, edge)
+	p.silenced(s, byQuestion, edge)
 	if s.isFrozen() {
 		p.later(0, func() { s.running(p.ctx); put() })
 		return nil
