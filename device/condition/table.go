@@ -155,3 +155,14 @@ func (c Code) Severity() Severity { return row(c).severity }
 
 // Clip says the condition; empty: nothing does.
 func (c Code) Clip() string { return row(c).clip }
+
+// Clips are those that are said, by their codes.
+func Clips() map[Code]string {
+	all := map[Code]string{}
+	for _, e := range table {
+		if e.clip != "" {
+			all[Code(strings.TrimSuffix(string(e.code), "."))] = e.clip
+		}
+	}
+	return all
+}

@@ -187,6 +187,19 @@ func TestWhatWasSaidIsShown(t *testing.T) {
 	b.until(`document.querySelectorAll('#silences i:not([hidden])').length === 100`)
 }
 
+// A condition is told in the person's language, and what is known of it beyond that behind it.
+func TestConditionsAreInThePersonsLanguage(t *testing.T) {
+	h := build(t, houseOptions{})
+	b := h.visit(look{width: 390, height: 844, languages: "de"})
+	h.is("kitchen", func(p *control.Picture) {
+		p.Status.Conditions = []condition.Condition{
+			{Code: condition.RoomBroker, Text: "port 1883 is taken", Do: "free it"}, {Code: condition.SkillDown.Of("timers"), Text: "timers failed", Do: "restart"},
+		}
+	})
+	b.until(`[...document.querySelectorAll('.banner b')].map((x) => x.textContent.slice(0, 20)).join() === 'Es gibt keinen Broke,Ein Teil von mir ist'`)
+	b.until(`document.querySelector('.banner').textContent.includes('port 1883 is taken; free it')`)
+}
+
 func TestConditionsAndWhatRunsAreShown(t *testing.T) {
 	h := build(t, houseOptions{})
 	b := h.visit(telephone)

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/device/condition"
 	"conch/device/control"
 	"conch/device/language"
 )
@@ -178,7 +179,8 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(text)) // the browser has gone: its loss
 }
 
-// clips are the sentences for what goes wrong, by the codes that turns have, and those for why somebody speaks or does not, by theirs.
+// clips are the sentences for what goes wrong, by the codes that turns have, and behind a section's name those for why somebody speaks or does
+// not, and for conditions, by theirs.
 func (s *Server) clips(w http.ResponseWriter, r *http.Request) {
 	l := language.Language(r.URL.Query().Get("lang"))
 	if !l.Known() {
@@ -187,6 +189,12 @@ func (s *Server) clips(w http.ResponseWriter, r *http.Request) {
 	all := l.Section("clip")
 	for code, text := range l.Section("why") {
 		all["why."+code] = text
+	}
+	for code, clip := range condition.Clips() {
+		all["wrong."+string(code)] = all[clip]
+	}
+	for code, text := range l.Section("wrong") {
+		all["wrong."+code] = text
 	}
 	control.Reply(w, all, nil)
 }

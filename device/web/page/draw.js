@@ -131,12 +131,21 @@ export class Drawing {
     }
   }
 
+  // wrong is a condition in the person's language; empty: it is as well told in the device's own words, which are English.
+  wrong(code) {
+    if (document.documentElement.lang === 'en') return '';
+    for (let k = plain(code, 100); k; k = k.slice(0, Math.max(0, k.lastIndexOf('.')))) {
+      if (Object.hasOwn(this.clips ?? {}, `wrong.${k}`)) return this.clips[`wrong.${k}`];
+    }
+    return '';
+  }
+
   // alerts are conditions, each with what to do about it.
   alerts() {
     const list = [];
     for (const d of this.room.devices.values()) {
       if (!d.alive) continue;
-      for (const c of d.status.conditions ?? []) list.push({ key: `${c.code} ${c.text} ${c.do}`, device: name(d.name), ...c });
+      for (const c of d.status.conditions ?? []) list.push({ key: `${c.code} ${c.text} ${c.do} ${this.wrong(c.code)}`, device: name(d.name), ...c });
     }
     const seen = new Map(); // the same at several devices is one banner
     for (const c of list) seen.set(c.key, seen.has(c.key) ? { ...c, device: `${seen.get(c.key).device}, ${c.device}` } : c);
@@ -152,8 +161,11 @@ export class Drawing {
       if (!el) {
         el = make('p', 'banner', make('b'), ' ', make('span'), ' ', make('small'));
         el.children[0].dir = el.children[1].dir = 'auto';
-        put(el.children[0], plain(c.text, 300));
-        put(el.children[1], plain(c.do, 300));
+        const own = this.wrong(c.code);
+        put(el.children[0], own || plain(c.text, 300));
+        put(el.children[1], own ? `${plain(c.text, 300)}; ${plain(c.do, 300)}` : plain(c.do, 300));
+        el.children[0].lang = own ? document.documentElement.lang : 'en';
+        el.children[1].lang = 'en';
         this.banners.set(c.key, el);
         $('alerts').append(el);
       }

@@ -95,7 +95,7 @@ function watch() {
       }
       room.take({ ...e, kind }, performance.now());
       if (kind === 'status' || kind === 'picture') sound.mute(!!room.devices.get(here())?.status.muted);
-      if (room.rounds.size || kind === 'turn' && e.data?.words) needClips();
+      if (room.rounds.size || kind === 'turn' && e.data?.words || [...room.devices.values()].some((d) => d.status.conditions?.length)) needClips();
       dirty();
     });
   }
@@ -128,7 +128,7 @@ async function renew() {
   }
 }
 
-// Sentences for what went wrong in a turn, and for why somebody speaks, in the person's language: asked for when the first is needed.
+// Sentences for what went wrong in a turn, for why somebody speaks, and for conditions, in the person's language: asked for when the first is needed.
 let clips = null;
 
 async function needClips() {
