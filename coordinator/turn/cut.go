@@ -16,7 +16,7 @@ func (s *step) cut(at time.Duration, next ID, stop bool) {
 	}
 	s.do(FlushSpeaker{Turn: t}) // 4, and nothing may stand before it
 	s.forgetGrant(at)
-	m.thinkAt, m.owed = 0, ""
+	m.thinkAt, m.owed = 0, owed{}
 	s.stopThinking()
 	media := func() { // 3
 		if stop {
@@ -71,7 +71,7 @@ func (s *step) fail(at time.Duration, w Words, r Reason) {
 	s.closeSpeech()
 	s.orphanCalls()
 	m.then = s.offer()
-	s.say(at, m.turn, w, m.then)
+	s.say(at, SayWords{Turn: m.turn, Words: w, Then: m.then})
 	s.end(at, r, w)
 }
 
@@ -145,7 +145,7 @@ func (s *draft) seen(i int) bool {
 func (s *step) silence(at time.Duration) {
 	m := &s.m
 	s.do(FlushSpeaker{Turn: m.turn})
-	m.owed = ""
+	m.owed = owed{}
 	s.stopThinking()
 	s.discardLatched("interrupted")
 	m.midway = s.openItem()
@@ -169,11 +169,11 @@ func (s *step) written(at time.Duration) {
 
 // end is the one way out of a turn: its line, then rest. What failed meanwhile is said now.
 func (s *step) end(at time.Duration, r Reason, w Words) {
-	t, owed := s.m.turn, s.m.owed
+	late := s.m.owed
 	s.summarise(at, r, w, Idle, false)
 	s.become(Idle, resting)
-	s.m.owed = owed
-	s.sayOwed(at, t)
+	s.m.owed = late
+	s.sayOwed(at)
 	s.proceed(at)
 }
 
@@ -192,7 +192,7 @@ func (s *draft) summarise(at time.Duration, r Reason, w Words, in State, whole b
 	s.do(EndTurn{Turn: m.turn, Summary: sum})
 	s.remember(m.turn)
 	s.begin("", SourceButton, CauseUnknown, 0)
-	m.owed = ""
+	m.owed = owed{}
 }
 
 // remember: each turn ends once.
@@ -203,13 +203,13 @@ func (s *draft) remember(t ID) {
 }
 
 // say is a cue and plain words: an earcon alone does not tell a person what to do (TURNS.md 6).
-func (s *draft) say(at time.Duration, t ID, w, then Words) {
+func (s *draft) say(at time.Duration, w SayWords) {
 	cue := CueError
-	if w == WordsOffline {
+	if w.Words == WordsOffline {
 		cue = CueOffline
 	}
-	s.do(PlayCue{Turn: t, Cue: cue})
-	s.speak(at, SayWords{Turn: t, Words: w, Then: then})
+	s.do(PlayCue{Turn: w.Turn, Cue: cue})
+	s.speak(at, w)
 }
 
 func (s *draft) speak(at time.Duration, w SayWords) {
@@ -282,11 +282,11 @@ func (s *step) streamEnded(e StreamEnded) {
 	s.m.running = 0
 	switch e.How {
 	case EndedFailed:
-		s.m.owed = WordsStreamFailed
+		s.m.owed = owed{WordsStreamFailed, s.m.runningTurn}
 	case EndedExpired:
-		s.m.owed = WordsPausedTooLong
+		s.m.owed = owed{WordsPausedTooLong, s.m.runningTurn}
 	}
-	s.sayOwed(e.At, s.m.runningTurn)
+	s.sayOwed(e.At)
 }
 
 func (s *step) claimEnded(e ClaimEnded) {
@@ -295,17 +295,17 @@ func (s *step) claimEnded(e ClaimEnded) {
 	}
 	s.m.calling = 0
 	if e.How == EndedFailed {
-		s.m.owed = WordsToolFailed
+		s.m.owed = owed{WordsToolFailed, s.m.callingTurn}
 	}
-	s.sayOwed(e.At, s.m.callingTurn)
+	s.sayOwed(e.At)
 	s.proceed(e.At)
 }
 
-// sayOwed says what is owed once neither a turn nor a call is live, so that words talk over nobody.
-func (s *draft) sayOwed(at time.Duration, t ID) {
-	if w := s.m.owed; w != "" && s.m.state == Idle && s.m.calling == 0 {
-		s.m.owed = ""
-		s.say(at, t, w, "")
+// sayOwed says what is owed once neither a turn nor a call is live, so that words talk over nobody. Its turn may have ended long before.
+func (s *draft) sayOwed(at time.Duration) {
+	if o := s.m.owed; o.words != "" && s.m.state == Idle && s.m.calling == 0 {
+		s.m.owed = owed{}
+		s.say(at, SayWords{Turn: o.turn, Words: o.words, Owed: true})
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *step) sessionLost(e SessionLost) {
 	case m.state == Idle:
 	case m.phase == draining:
 		if e.Fatal {
-			m.owed = m.fatal
+			s.m.owed = owed{m.fatal, m.turn}
 		}
 	case m.held && m.phase != asking:
 		m.response, m.requested = "", false

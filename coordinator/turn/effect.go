@@ -117,6 +117,7 @@ type (
 		Turn  ID
 		Words Words
 		Then  Words // empty: none
+		Owed  bool  // the line of the turn does not say them: it may have ended long before
 	}
 	// CallTool runs a tool; ToolReturned follows, within the tool deadline. Cause says whose words called it; where those are a result, Quoted
 	// is the skill that returned it.

@@ -113,6 +113,6 @@ func (s *draft) forgetKept() bool {
 func (s *draft) keptTooLong(at time.Duration) {
 	t := s.m.kept.turn
 	s.forgetKept()
-	s.m.owed = WordsKeptLate
-	s.sayOwed(at, t)
+	s.m.owed = owed{WordsKeptLate, t}
+	s.sayOwed(at)
 }

@@ -48,7 +48,7 @@ func TestWhatLetsAKeptQuestionGo(t *testing.T) {
 		{"a hush", []string{"hush"}, []string{"KeepInput"}, "SayWords"},
 		{"muting, or nothing to be remembered", []string{"let-go"}, []string{"KeepInput"}, "SayWords"},
 		{"its time", []string{"wait 10m"}, []string{"KeepInput", "SayWords turn=t-1 words=kept_late"}, ""},
-		{"its time, in a call", []string{"call-rings t-9 9", "press t-2", "wait 10m", "press t-3"}, []string{"KeepInput", "SayWords turn=t-9 words=kept_late"}, ""},
+		{"its time, in a call", []string{"call-rings t-9 9", "press t-2", "wait 10m", "press t-3"}, []string{"KeepInput", "SayWords turn=t-1 words=kept_late"}, ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := newBench(t, Config{}).run(toKept...).forget().run(row.lines...)

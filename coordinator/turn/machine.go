@@ -159,7 +159,7 @@ type Machine struct {
 	rings        bool // and that sounds
 	kept         kept
 	empties      uint8 // utterances without speech in a row, but for those that cut something
-	owed         Words // a failure that waits for the end of the turn or call to be said
+	owed         owed
 	orphans      [maxOrphans]orphan
 	orphaned     uint8
 	over         [maxOver]ID // the last turns that ended, newest first
@@ -207,6 +207,12 @@ type call struct {
 	waits      bool
 	response   ResponseID
 	name, args string
+}
+
+// owed is a failure that waits for the end of the turn or call to be said, and whose it is.
+type owed struct {
+	words Words
+	turn  ID
 }
 
 // grant is a turn that needs no microphone; next is one whose floor was granted too early.

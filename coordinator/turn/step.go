@@ -97,7 +97,7 @@ func (s *step) fact(ev Event) {
 		if s.m.calling != 0 {
 			s.forgetGrant(e.At)
 			s.preempt()
-			s.sayOwed(e.At, s.m.callingTurn)
+			s.sayOwed(e.At)
 		}
 	case CaptureStarted:
 		s.captureStarted(e)
@@ -246,7 +246,7 @@ func (s *step) hangUp(e Pressed) {
 	s.do(FlushSpeaker{Turn: m.callingTurn})
 	s.stopClaim()
 	s.forgetGrant(e.At)
-	s.sayOwed(e.At, s.m.callingTurn)
+	s.sayOwed(e.At)
 }
 
 // releasedAt: a release commits once, with enough audio; a stray one, a second one, one from before this press, or one of a

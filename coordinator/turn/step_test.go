@@ -448,7 +448,7 @@ func TestStreamFailureDuringATurnIsSaidAfterIt(t *testing.T) {
 		"inject t-1 tea", "started t-1 r1", "delta t-1 r1 a 2400").forget()
 	b.run("stream-ended 7 failed").want()
 	b.run("done t-1 r1", "drained t-1")
-	b.wantHas("EndTurn turn=t-1 reason=done", "SayWords turn=t-1 words=stream_failed")
+	b.wantHas("EndTurn turn=t-1 reason=done", "SayWords turn=t-0 words=stream_failed")
 }
 
 func TestEarlyDeadlineIsIgnored(t *testing.T) {

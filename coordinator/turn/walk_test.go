@@ -243,7 +243,7 @@ func (w *watch) feed(ev Event) {
 			cfg: w.m.cfg, online: w.m.online, fatal: w.m.fatal, away: w.m.away,
 			running: w.m.running, runningTurn: w.m.runningTurn,
 			calling: w.m.calling, callingTurn: w.m.callingTurn, callingSince: w.m.callingSince, next: w.m.next, alert: w.m.alert, kept: w.m.kept,
-			owed: map[bool]Words{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
+			owed: map[bool]owed{true: w.m.owed}[w.m.calling != 0], // it waits for the end of the call
 			ring: w.m.ring, ringTurn: w.m.ringTurn, rings: w.m.rings,
 			orphans: w.m.orphans, orphaned: w.m.orphaned, over: w.m.over, wordsUntil: w.m.wordsUntil, empties: w.m.empties,
 		}) {
@@ -345,8 +345,8 @@ func (w *watch) keeping(before Machine, ev Event, out []Effect) {
 	}
 	if w.late && said {
 		w.late = false
-	} else if w.late && w.m.owed != WordsKeptLate {
-		if _, press := ev.(Pressed); !press && w.m.owed == "" && w.m.calling == 0 {
+	} else if w.late && w.m.owed.words != WordsKeptLate {
+		if _, press := ev.(Pressed); !press && w.m.owed.words == "" && w.m.calling == 0 {
 			w.broken("%s was kept, and is gone without a word", w.kept)
 		}
 		w.late = false // other words are owed, or a press wanted silence
