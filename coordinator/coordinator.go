@@ -30,6 +30,8 @@ type Options struct {
 	NewID func() turn.ID    // default: "t-" and six hex digits, no two alike
 	OnEnd func(turn Record) // called by the runner once per turn, after the line; must not block
 
+	OnWords func(turn.ID, turn.Words) // called by the runner as it says words that no Record has; must not block
+
 	OnSpent func(turn.ID) // called by the runner for a press that begins no turn (it hung up, or stopped an alert); must not block
 
 	OnSpeech func(SpeechEvent) // called by the runner when speech begins to be heard and when all of it is known; must not block
@@ -63,13 +65,14 @@ type Coordinator struct {
 	inbox *inbox
 
 	// atomic
-	speech     atomic.Pointer[speech] // where Audio goes; stored by the runner only
-	audioStale atomic.Uint64          // samples refused by Audio since the last line about it
-	state      atomic.Uint32          // turn.State, for State
-	quiet      atomic.Bool            // see Quiet
-	streaming  atomic.Bool            // see Streaming
-	settled    atomic.Bool            // see Settled
-	online     atomic.Bool            // the voice can take an utterance
+	speech     atomic.Pointer[speech]  // where Audio goes; stored by the runner only
+	audioStale atomic.Uint64           // samples refused by Audio since the last line about it
+	audioOf    atomic.Pointer[turn.ID] // the last turn whose audio was refused
+	state      atomic.Uint32           // turn.State, for State
+	quiet      atomic.Bool             // see Quiet
+	streaming  atomic.Bool             // see Streaming
+	settled    atomic.Bool             // see Settled
+	online     atomic.Bool             // the voice can take an utterance
 	started    atomic.Bool
 }
 
@@ -101,6 +104,9 @@ func New(o Options) (*Coordinator, error) {
 	}
 	if o.OnEnd == nil {
 		o.OnEnd = func(Record) {}
+	}
+	if o.OnWords == nil {
+		o.OnWords = func(turn.ID, turn.Words) {}
 	}
 	if o.OnSpeech == nil {
 		o.OnSpeech = func(SpeechEvent) {}
@@ -288,13 +294,12 @@ func (c *Coordinator) Call(f func()) bool { return c.inbox.post(entry{of: f}) }
 
 // Audio hands speech of a turn to its source, past the inbox. See Outlet.
 func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
-	s := c.speech.Load()
-	if s == nil || s.turn != id {
-		c.audioStale.Add(uint64(len(pcm)))
-		return 0
+	n := 0
+	if s := c.speech.Load(); s != nil && s.turn == id {
+		n = s.write(ctx, pcm)
 	}
-	n := s.write(ctx, pcm)
 	if n < len(pcm) {
+		c.audioOf.Store(&id)
 		c.audioStale.Add(uint64(len(pcm) - n))
 	}
 	return n

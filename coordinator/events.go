@@ -25,8 +25,9 @@ const (
 	logEffectFocus    = "effect.focus"    // debug: a stream plays, is ducked or paused
 	logEffectEnd      = "effect.end"      // a stream or claim is over, and how
 	logCallbackPanic  = "callback.panic"  // an ended callback panicked
+	logWordsSaid      = "words.said"      // turn, words: the device says them
 	logWordsMissing   = "words.missing"   // there is no clip for these words
-	logInjectQueued   = "inject.queued"   // debug: an injection waits
+	logInjectQueued   = "inject.queued"   // debug: an injection waits; turn is the one in which it will be said
 	logInjectUnknown  = "inject.unknown"  // error: what an injection is told of as beginning was not known in time; it is said all the same
 	logInjectOutcome  = "inject.outcome"  // an injection has its one outcome
 	logAlertBegin     = "alert.begin"     // an alert rings for the first time

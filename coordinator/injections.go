@@ -71,6 +71,8 @@ type injection struct {
 	done chan inject.Outcome // of one place, so that telling never waits
 	kept bool                // it is the question that is kept for a session
 	left <-chan struct{}     // closed when nobody wants it any more; nil: never
+	turn turn.ID             // in which it is said first; of one that is offered again, the last
+	said bool                // it was, and that turn has begun
 }
 
 // withdrawn is one that nobody wants any more.
@@ -90,6 +92,7 @@ type injections struct {
 	log   *slog.Logger
 	spawn func(func())
 	room  func() (spoken uint64, companion bool) // Options.Elsewhere
+	newID func() turn.ID
 
 	q        inject.Queue
 	waiting  map[inject.ID]injection
@@ -104,7 +107,7 @@ type injections struct {
 
 func newInjections(o Options, spawn func(func())) injections {
 	o.Inject.LocalVoice = o.LocalVoice != nil
-	return injections{clock: o.Clock, log: o.Log, spawn: spawn, room: o.Elsewhere, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
+	return injections{clock: o.Clock, log: o.Log, spawn: spawn, room: o.Elsewhere, newID: o.NewID, q: inject.New(o.Inject), waiting: map[inject.ID]injection{}}
 }
 
 // press is a gesture that cut an injection: it becomes an utterance, or it does not.
@@ -195,9 +198,20 @@ func (i *injections) add(in injection) {
 	if verdict == inject.Coalesced && in.Begins != nil {
 		i.spawn(in.Begins)
 	}
+	in.turn = i.newID()
 	i.waiting[id] = in
-	i.log.Debug(logInjectQueued, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
+	i.log.Debug(logInjectQueued, "turn", in.turn, "inject", uint64(id), "key", in.Key, "priority", in.Priority.String(), "verdict", verdict.String())
 	i.tell(endings)
+}
+
+// named is the turn in which one is said: that which it was queued with, and a new one each time that it is said again.
+func (i *injections) named(id inject.ID) turn.ID {
+	in := i.waiting[id]
+	if in.said {
+		in.turn, in.said = i.newID(), false
+		i.waiting[id] = in
+	}
+	return in.turn
 }
 
 // completion is what is said once content has come to its end by itself. Who presses into it, or comes late, has another matter.
@@ -250,7 +264,7 @@ func (i *injections) tell(endings []inject.Ending) {
 			continue
 		}
 		delete(i.waiting, e.ID)
-		i.log.Info(logInjectOutcome, "inject", uint64(e.ID), "key", in.Key, "outcome", e.Outcome.String())
+		i.log.Info(logInjectOutcome, "turn", in.turn, "inject", uint64(e.ID), "key", in.Key, "outcome", e.Outcome.String())
 		in.done <- e.Outcome
 	}
 }
@@ -288,7 +302,7 @@ func (r *runner) inject() {
 			r.speakLocally(d, in)
 			return
 		}
-		id := r.c.o.NewID()
+		id := r.injections.named(d.ID)
 		r.injections.speaking = id
 		if in.kept {
 			askKept(r, id)
@@ -300,6 +314,10 @@ func (r *runner) inject() {
 			r.injections.speaking = ""
 			q.Back(d.ID)
 			return
+		}
+		if in, waits := r.injections.waiting[d.ID]; waits {
+			in.said = true
+			r.injections.waiting[d.ID] = in
 		}
 		if in.Begins != nil {
 			r.spawn(func() {
@@ -384,7 +402,7 @@ func (r *runner) speakLocally(d inject.Delivery, in injection) {
 		})
 		how := inject.Failed
 		if err != nil {
-			r.log.Error(logInjectOutcome, "inject", uint64(d.ID), "err", err)
+			r.log.Error(logInjectOutcome, "turn", in.turn, "inject", uint64(d.ID), "err", err)
 			src.Close()
 		} else {
 			if in.Begins != nil {

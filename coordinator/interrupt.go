@@ -21,13 +21,26 @@ const (
 	stepMarked   = "marked"   // 6
 )
 
-// logEdge is called before the fact is carried out.
-func logEdge(r *runner, e entry, at time.Duration, id turn.ID) {
-	if !r.log.Enabled(r.ctx, slog.LevelDebug) {
-		return
+// cut names the turn with which the log has a gesture: the live one, else that which it may begin, else that of what plays.
+func (r *runner) cut(ev turn.Event) turn.ID {
+	_, id, ok := gesture(ev)
+	if !ok {
+		return ""
 	}
 	if live := r.m.Turn(); live != "" {
-		id = live
+		return live
+	}
+	if j := r.foci.playing(); id == "" && j != nil {
+		return j.turn
+	}
+	return id
+}
+
+// logEdge is called before the fact is carried out. One of no turn, such as a hush where nothing is to be heard, is not logged.
+func logEdge(r *runner, e entry, at time.Duration) {
+	id := r.cut(e.ev)
+	if id == "" || !r.log.Enabled(r.ctx, slog.LevelDebug) {
+		return
 	}
 	r.log.Debug(logInterrupt, "turn", id, "step", stepEdge, "fact", nameOf(e.ev), "at", at)
 	if e.dropped {
@@ -36,13 +49,9 @@ func logEdge(r *runner, e entry, at time.Duration, id turn.ID) {
 }
 
 // logInterrupt is called when a gesture has been carried out.
-func (r *runner) logInterrupt(ev turn.Event, before turn.ID, effects []turn.Effect, way []turn.Transition) {
-	_, id, ok := gesture(ev)
-	if !ok || !r.log.Enabled(r.ctx, slog.LevelDebug) {
+func (r *runner) logInterrupt(id turn.ID, effects []turn.Effect, way []turn.Transition) {
+	if id == "" || !r.log.Enabled(r.ctx, slog.LevelDebug) {
 		return
-	}
-	if before != "" {
-		id = before
 	}
 	last := ""
 	for _, e := range effects {

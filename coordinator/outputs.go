@@ -114,7 +114,7 @@ func (o *outputs) heard() bool {
 // silence takes what sounds, because the drop behind a gesture ended it all.
 func (o *outputs) silence(id turn.ID, edge time.Duration) hushed {
 	unheard := func(s Source) bool { return s.Heard() == 0 }
-	h := hushed{turn: id, edge: edge, sources: slices.DeleteFunc(o.sounding, unheard), cues: slices.DeleteFunc(o.cues, unheard)}
+	h := hushed{turn: id, edge: edge, sources: slices.DeleteFunc(append(o.sounding, o.cues...), unheard)}
 	o.sounding, o.cues = nil, nil
 	return h
 }

@@ -239,7 +239,7 @@ func (r *runner) take(e entry) {
 		if r.m.State() == turn.Idle {
 			r.hushed = r.silence(id)
 		}
-		logEdge(r, e, at, id)
+		logEdge(r, e, at)
 	}
 	heard := !r.m.Unheard()
 	switch h := e.ev.(type) {
@@ -315,7 +315,7 @@ func (r *runner) fact(ev turn.Event) {
 
 func (r *runner) step(ev turn.Event) {
 	r.c.o.Recorder.add(r.now(), false, ev)
-	before := r.m.Turn()
+	before, cut := r.m.Turn(), r.cut(ev)
 	r.last = ev
 	r.texts.note(ev, before)
 	var effects []turn.Effect
@@ -323,17 +323,18 @@ func (r *runner) step(ev turn.Event) {
 	r.m, effects, way = turn.Trace(r.m, ev)
 	for _, w := range way {
 		t := Transition{w, nameOf(ev)}
+		if w.Turn != before && w.To != turn.Idle {
+			before = w.Turn
+			r.log.Debug(logTurnBegin, "turn", before, "fact", t.By)
+		}
 		r.c.o.Recorder.add(r.now(), false, t)
 		r.log.Debug(logTurnState, "turn", t.Turn, "from", t.From, "to", t.To, "by", t.By)
-	}
-	if id := r.m.Turn(); id != before && id != "" {
-		r.log.Debug(logTurnBegin, "turn", id, "fact", nameOf(ev))
 	}
 	for _, e := range effects {
 		r.c.o.Recorder.add(r.now(), true, e)
 		r.carryOut(e)
 	}
-	r.logInterrupt(ev, before, effects, way)
+	r.logInterrupt(cut, effects, way)
 	r.c.state.Store(uint32(r.m.State()))
 	if s := r.visible(); s != r.shown {
 		r.shown = s

@@ -217,6 +217,10 @@ const wordsPause = rate / 4
 // sayWords plays local words. WordsSaid follows exactly once, when they were heard or dropped, and at the latest some
 // seconds after they should have ended: a dead card must not keep the machine from being quiet.
 func (r *runner) sayWords(e turn.SayWords) {
+	r.log.Info(logWordsSaid, "turn", e.Turn, "words", string(e.Words))
+	if e.Owed {
+		r.c.o.OnWords(e.Turn, e.Words)
+	}
 	pcm := r.c.o.Phrases.Phrase(e.Words)
 	if len(pcm) == 0 {
 		r.log.Warn(logWordsMissing, "turn", e.Turn, "words", string(e.Words))

@@ -56,8 +56,7 @@ type pending struct {
 type hushed struct {
 	turn      turn.ID // the one to tell it of
 	edge      time.Duration
-	sources   []Source // speech, words, content
-	cues      []Source // that may have been over before
+	sources   []Source // speech, words, content, cues
 	elsewhere bool     // who asked is at another device
 }
 
@@ -68,7 +67,7 @@ func (r *runner) silence(id turn.ID) hushed {
 	return h
 }
 
-func (h *hushed) nothing() bool { return len(h.sources)+len(h.cues) == 0 }
+func (h *hushed) nothing() bool { return len(h.sources) == 0 }
 
 // endTurn makes the one line of a turn: at once, or when it is known when silence was heard.
 func (r *runner) endTurn(e turn.EndTurn) {
@@ -128,14 +127,7 @@ func (r *runner) summarise(all bool) {
 func (h *hushed) silence() (took float64, known bool) {
 	last, sounded := time.Duration(0), false
 	known = true
-	for _, src := range h.sources {
-		at, ok := src.Silenced()
-		if ok {
-			last, sounded = max(last, at-h.edge), true // not below 0: a source that was pausing was silent before the edge
-		}
-		known = known && ok
-	}
-	for _, src := range h.cues {
+	for _, src := range h.sources { // one that was pausing, or over, was silent before the edge
 		at, ok := src.Silenced()
 		if ok && at > h.edge {
 			last, sounded = max(last, at-h.edge), true
@@ -204,7 +196,7 @@ func (s *staleCount) report(r *runner, all bool) {
 		s.n, wrote = 0, true
 	}
 	if n := r.c.audioStale.Swap(0); n > 0 {
-		r.log.Info(logAudioStale, "dropped_ms", ms(samples(int(n))))
+		r.log.Info(logAudioStale, "turn", *r.c.audioOf.Load(), "dropped_ms", ms(samples(int(n))))
 		wrote = true
 	}
 	if n := r.inbox.refused.Swap(0); n > 0 {

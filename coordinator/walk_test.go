@@ -1,10 +1,12 @@
 package coordinator
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -47,7 +49,9 @@ type world struct {
 
 	held     map[turn.ID]time.Time // granted with hold; when it was opened, or zero
 	spoke    map[turn.ID][]SpeechKind
-	number   map[turn.ID]int
+	names    int
+	number   map[turn.ID]int // in the order in which they may begin to be heard
+	numbers  int
 	edges    []walkEdge
 	spoken   []audible // stretches in which somebody speaks into the microphone
 	begun    []turn.ID // opened the microphone or asked for an answer
@@ -80,15 +84,27 @@ func (w *world) valueOf(id turn.ID) int16 {
 	return int16(w.number[id])
 }
 
+// counted gives a turn the next number: an edge silences those that have one.
+func (w *world) counted(id turn.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.numbers++
+	w.number[id] = w.numbers
+}
+
 func walk(t *testing.T, seed uint64) {
 	defer func() {
 		if t.Failed() {
 			t.Logf("this sequence has -seed %d", seed)
 		}
 	}()
+	var log bytes.Buffer
 	w := &world{rng: rand.New(rand.NewPCG(seed, 0)), number: map[turn.ID]int{}, ended: map[string]int{}, held: map[turn.ID]time.Time{}, spoke: map[turn.ID][]SpeechKind{}}
 	w.rig = newRig(t, func(g *rig, o *Options) {
 		w.rig = g
+		if seed%8 == 0 { // to write it takes as long as the sequence
+			o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		}
 		g.voice.set(w.serve)
 		o.Mic = walkMic{w}
 		o.Alarm = func(context.Context, string, int) []int16 {
@@ -104,11 +120,14 @@ func walk(t *testing.T, seed uint64) {
 		o.InboxLimit = 1 + w.rng.IntN(20)
 		o.NewID = func() turn.ID {
 			w.mu.Lock()
-			defer w.mu.Unlock()
-			id := turn.ID(fmt.Sprintf("t-%d", len(w.number)+1))
-			w.number[id] = len(w.number) + 1
+			w.names++
+			id := turn.ID(fmt.Sprintf("t-%d", w.names))
+			w.mu.Unlock()
+			w.counted(id)
 			return id
 		}
+		o.OnInject = w.counted // it has its name since it was queued, and what was pressed meanwhile does not concern it
+		o.OnKept = func(id turn.ID) bool { w.counted(id); return false }
 	})
 	for range 3 + w.n(15) {
 		w.act()
@@ -121,6 +140,10 @@ func walk(t *testing.T, seed uint64) {
 	time.Sleep(15 * time.Minute) // the ttl of an injection
 	w.quiet()
 	w.check()
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+	whole(t, log.String())
 }
 
 func (w *world) act() {
@@ -128,7 +151,7 @@ func (w *world) act() {
 		w.mu.Lock()
 		e := walkEdge{at: time.Now()}
 		if press { // a hush lets a recording go on, so that turn will rightly be heard
-			e.turns = len(w.number)
+			e.turns = w.numbers
 		}
 		w.edges = append(w.edges, e)
 		w.mu.Unlock()
