@@ -107,7 +107,7 @@ func (s *answers) next(from DeviceID, e Epoch, why string) Epoch {
 // names the other because a device was away, a beat tells of the newest, and it is too late to be at once.
 func atOnce(m *Machine, e, after Epoch) bool {
 	_, held := m.holding(m.epoch.Device)
-	here, known := m.asThere(m.epoch), sane(after)
+	here, known := m.asThere(m.epoch), sane(after) || e.N == 1 && m.epoch.N == 1 // two first ones came after none
 	switch {
 	case m.epoch.Device == e.Device, m.later(after):
 		return false

@@ -214,6 +214,20 @@ func TestWhoSpeaksAfterAPressThatDidNotCount(t *testing.T) {
 	}
 }
 
+// Where nobody has pressed before, two presses at once have come after none: the higher one counts.
+func TestOfTwoFirstPressesOneCounts(t *testing.T) {
+	m := New(tableConfig())
+	m, _ = Step(m, LinkChanged{Up: true})
+	for _, d := range []DeviceID{"a", "c"} {
+		m, _ = Step(m, from(d, Beat{Name: string(d)}))
+	}
+	m, _ = Step(m, from("c", Press{Epoch: Epoch{1, "c"}}))
+	m, _ = Step(m, from("c", PressOver{Epoch{1, "c"}}))
+	if m, _ = Step(m, from("a", Press{Epoch: Epoch{1, "a"}})); m.epoch != (Epoch{1, "c"}) {
+		t.Errorf("the newest is %v", m.epoch)
+	}
+}
+
 // A device that has lost its memory counts from the beginning, and uses numbers that it has used before: they are new presses, be its
 // own the newest or another's.
 func TestWhoHasLostItsMemoryIsHeard(t *testing.T) {
