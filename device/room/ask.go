@@ -197,13 +197,18 @@ func follow(ctx context.Context, d *Driver, a *control.Answer, entries <-chan ro
 		claim := claims[*place]
 		// The release of a speech that a press has made void is recorded by its own device only, and of a device that is gone
 		// nobody hears any more.
-		if answered && (e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == claim.By && gone(ctx, d.Room, e.By)) {
+		newer := e.Place != nil && place.Epoch.Before(e.Place.Epoch)
+		if answered && (newer || e.Kind == round.EntryPress || e.Kind == round.EntryMember && e.By == claim.By && gone(ctx, d.Room, e.By)) {
 			a.Outcome, a.Why = control.OutcomeAnswered, "it was cut"
 			a.Who, a.Place = d.whoAndWhere(claim.Companion, claim.By)
 			if err := wait.For(ctx, cutWords); err != nil {
 				return err
 			}
 			spoken(ctx, d.Room, a, *place, claim.Companion)
+			return nil
+		}
+		if newer { // whatever brought it
+			a.Outcome, a.Why = control.OutcomeSuperseded, "a newer question or press came"
 			return nil
 		}
 		if e.Place == nil || *e.Place != *place {

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,46 @@ func TestWhoClaimsBeforeTheDecisionIsKnownIsToldOf(t *testing.T) {
 			if a.Who != "Ben" || a.Place != "bedroom" || a.Outcome != control.OutcomeAnswered || a.Why != "it was cut" {
 				t.Errorf("%s: %+v", end.Kind, a)
 			}
+		}
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A question is void once anything newer is known, also where the press itself never came: whoever asked is told, whatever was under way.
+func TestAQuestionEndsWithWhateverIsNewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := roomtest.NewHouse(1)
+		kitchen := h.Add("kitchen", roomtest.Plan{})
+		time.Sleep(5 * time.Second)
+		d := &Driver{Room: kitchen.Room, o: Options{Self: kitchen.ID}}
+		m := round.Message{Turn: "t-1", From: round.Human(kitchen.ID), ID: "m", Epoch: round.Epoch{N: 4, Device: kitchen.ID}}
+		p := m.Place()
+		newer := round.Place{Epoch: round.Epoch{N: 5, Device: "z"}, Message: "n"}
+		asked := round.Entry{Kind: round.EntryRound, Place: &p, Message: &m}
+		begun := round.Entry{Kind: round.EntryAnswered, Place: &p, Message: &m}
+		for _, c := range []struct {
+			name    string
+			entries []round.Entry
+			want    control.Outcome
+			why     string
+		}{
+			{"asked", []round.Entry{asked}, control.OutcomeSuperseded, "a newer question or press came"},
+			{"being answered", []round.Entry{asked, begun}, control.OutcomeAnswered, "it was cut"},
+			{"told by the room", []round.Entry{asked, {Kind: round.EntrySuperseded, Place: &p, Message: &m, Why: "told"}}, control.OutcomeSuperseded, "told"},
+		} {
+			entries := make(chan round.Entry, 4)
+			for _, e := range c.entries {
+				entries <- e
+			}
+			entries <- round.Entry{Kind: round.EntryRound, Place: &newer, Message: &round.Message{Epoch: newer.Epoch, ID: "n"}}
+			within, over := context.WithTimeout(t.Context(), time.Minute)
+			a := control.Answer{Turn: "t-1"}
+			if err := follow(within, d, &a, entries); err != nil || a.Outcome != c.want || a.Why != c.why {
+				t.Errorf("%s: %v, %q, %q; want %q, %q", c.name, err, a.Outcome, a.Why, c.want, c.why)
+			}
+			over()
 		}
 		if err := h.Close(); err != nil {
 			t.Error(err)
