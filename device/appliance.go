@@ -63,10 +63,10 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 			buttons[i] = inTurn{lines, a}
 		}
 	}
-	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, Page: true, OnTurn: a.turnEnded, OnEvent: a.event,
+	o := Options{Log: log, Buttons: buttons, Now: now, Control: true, Page: true, OnTurn: a.turnEnded, OnWords: a.says, OnEvent: a.event,
 		Typing: a.screen.Unfinished, Anyway: alone, Logs: ring}
 	if alone {
-		o.OnTurn = nil // a service manager would keep what people say in its journal
+		o.OnTurn, o.OnWords = nil, nil // a service manager would keep what people say in its journal
 	}
 	a.device, err = New(cfg, o)
 	if err != nil {

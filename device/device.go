@@ -59,6 +59,7 @@ type Options struct {
 	Logs     *service.Ring                // what the log said last, for the control socket; nil: nobody keeps it
 	Feed     *control.Feed                // told of what happens; nil: one of its own
 	OnTurn   func(control.Turn)           // after each turn, on the coordinator's goroutine: must not block
+	OnWords  func(turn.ID, turn.Words)    // what the device says and OnTurn does not tell: must not block
 	Anyway   bool                         // start with what works: nobody is there who could mend the rest and start again
 	Room     RoomOptions
 	Typing   func() bool      // a person is in the middle of a line: the device does not begin anew meanwhile

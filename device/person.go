@@ -214,6 +214,11 @@ func (a *appliance) turnEnded(t control.Turn) {
 	a.screen.Say(told)
 }
 
+// says shows what the device says of a turn that was shown before: that its stream broke, say.
+func (a *appliance) says(_ turn.ID, w turn.Words) {
+	a.screen.Say(fmt.Sprintf("conch: %s\n", words.Text(a.device.cfg.Device.Language, string(w))))
+}
+
 // SpeechOf is what was said in a turn: all of it, unless somebody cut it.
 func SpeechOf(t control.Turn) terminal.Speech {
 	s := terminal.Speech{ID: string(t.Turn), Who: t.Who, Heard: t.Said}

@@ -1,6 +1,8 @@
 package device
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +10,7 @@ import (
 	"conch/coordinator"
 	"conch/coordinator/turn"
 	"conch/device/condition"
+	"conch/device/config"
 	"conch/device/control"
 	"conch/device/terminal"
 )
@@ -89,5 +92,15 @@ func TestSpeechOfATurn(t *testing.T) {
 		if s.Heard != c.heard || s.Rest != c.rest || c.turn.Cut("") != c.cut {
 			t.Errorf("%s: heard %q, rest %q, %q; want %q, %q, %q", c.name, s.Heard, s.Rest, c.turn.Cut(""), c.heard, c.rest, c.cut)
 		}
+	}
+}
+
+// A stream that breaks after its turn was told is told by itself, in the words that are heard.
+func TestWordsOfAStreamThatBrokeAreOnTheScreen(t *testing.T) {
+	var out bytes.Buffer
+	a := &appliance{screen: terminal.New(&out), device: &Device{cfg: config.Default()}}
+	a.says("t-1", turn.WordsStreamFailed)
+	if want := words.Text("", string(turn.WordsStreamFailed)); want == "" || !strings.Contains(out.String(), want) {
+		t.Errorf("the screen has %q; want %q", out.String(), want)
 	}
 }

@@ -74,7 +74,7 @@ func New(cfg config.Config, o Options) (*Device, error) {
 		Mic:     micAdapter{d.sound.Mic, d.lights.Captured, d.presses.recording.ended, d.sound.Deaf, d.micLost},
 		Light:   lit{d.lights, d.feed},
 		Phrases: phrases{d.cfg.Device.Language, d.conds, d.log},
-		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded,
+		Turn:    d.turnConfig(), Log: d.log, Clock: coordinator.RealClock(d.now), OnEnd: d.turnEnded, OnWords: d.opts.OnWords,
 		ToolDeadline: cfg.Turn.Tool, LocalVoice: localVoice{d.synthesizer, d.cfg.Device.Languages, d.cfg.Device.Mouth}, OnSpeech: d.speech,
 		Taken: d.room.Taken, Elsewhere: d.elsewhere, OnInject: d.room.Injected, OnSpent: d.spent, OnKept: d.askKept,
 		Night: d.night,
