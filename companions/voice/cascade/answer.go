@@ -132,7 +132,7 @@ const mostSpoken = 16
 func (r *conversation) begin(order *asked) {
 	order.tries++
 	id := turn.ResponseID(r.next("answer"))
-	ctx, cancel := context.WithCancel(r.ctx)
+	ctx, cancel := context.WithCancel(context.WithValue(r.ctx, turnKey{}, order.Turn))
 	a := &answer{id: id, turn: order.Turn, order: order, cancel: cancel, queue: make(chan piece, mostPieces),
 		spoken: &spoken{turn: order.Turn, item: turn.ItemID(r.next("said"))}}
 	if r.c.mind.early.Load() {

@@ -276,7 +276,7 @@ func (r *conversation) advance() {
 
 // listen has the ear write an utterance down.
 func (r *conversation) listen(u *utterance) {
-	ctx, stop := context.WithCancel(r.ctx)
+	ctx, stop := context.WithCancel(context.WithValue(r.ctx, turnKey{}, u.turn))
 	u.stop = stop
 	u.tries++
 	names := r.c.Wished().Names

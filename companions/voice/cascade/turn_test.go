@@ -20,6 +20,11 @@ func TestATurn(t *testing.T) {
 		if heard.Text != "hello there" || heard.Turn != "t-1" {
 			t.Errorf("%+v", heard)
 		}
+		for _, stage := range []string{cascadetest.Hear, cascadetest.Chat, cascadetest.Say} {
+			if id := w.asked(stage).Header.Get("X-Client-Request-Id"); id != "t-1" {
+				t.Errorf("the server for %s is told that it is of turn %q", stage, id)
+			}
+		}
 		t.Log(w.story())
 		w.press("t-2")
 		w.done(2)

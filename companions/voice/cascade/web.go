@@ -74,6 +74,9 @@ func newWeb(t target, client *http.Client, secret key) *web {
 	return w
 }
 
+// turnKey is of the turn that a request belongs to, if it does to one: what a server has in its log can be found by it.
+type turnKey struct{}
+
 // Do sends a request when the server has room for it. It is what go-openai calls (HTTPDoer). A status that is no success, a web page
 // and what ends too early are errors here, in one way for all stages.
 func (w *web) Do(q *http.Request) (*http.Response, error) {
@@ -87,6 +90,9 @@ func (w *web) Do(q *http.Request) (*http.Response, error) {
 		}
 	}
 	q.Header.Set("User-Agent", "conch")
+	if id, ok := q.Context().Value(turnKey{}).(turn.ID); ok {
+		q.Header.Set("X-Client-Request-Id", string(id)) // OpenAI keeps it with its own name of the request, and others pass it by
+	}
 	resp, err := w.client.Do(q)
 	if err == nil {
 		err = w.judge(resp)
