@@ -63,7 +63,7 @@ func Tools(cfg *config.Config) []turn.ToolSpec {
 	log := slog.New(slog.DiscardHandler)
 	box := companions.NewToolbox(log, time.Now)
 	h := skills.Host{
-		Log: log, Now: time.Now, Mute: func() error { return nil }, Missed: func() []skills.Missed { return nil }, Home: things(cfg.Home),
+		Log: log, Now: time.Now, Mute: func() error { return nil }, Missed: func(string, int) ([]skills.Missed, int) { return nil, 0 }, Home: things(cfg.Home),
 		Radio: tuner.New(cfg.Radio.Stations, nil).Radio(), Library: soundfolder.New(cfg.LibraryFolder(), "").Library(), Sleep: &skills.Sleep{},
 	}
 	if cfg.Room.Broker != "" {

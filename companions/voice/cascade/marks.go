@@ -94,7 +94,7 @@ func signAt(s string, end bool) (k sign, n int, name string, more bool) {
 	}
 	switch r, _ := utf8.DecodeRuneInString(s); r {
 	case '<':
-		more = !strings.ContainsAny(s[1:], "<>\n") && (len(s) == 1 || strings.ContainsAny(s[1:2], "|/\xef") || s[1] >= 'A')
+		more = !strings.ContainsAny(s[1:], "<>\n") && (len(s) == 1 || s[1] == '|' || s[1] == '/' || s[1] >= 'A')
 	case '[':
 		more = strings.HasPrefix("[TOOL_CALLS]", s) || strings.HasPrefix("[THINK]", s) || strings.HasPrefix("[/THINK]", s) ||
 			strings.HasPrefix("[/INST]", s) || strings.HasPrefix("[INST]", s)
@@ -394,7 +394,7 @@ func (p *parts) inside(out *[]written, end bool) int {
 		p.keep(s[:n])
 		p.called(out, true)
 		return n
-	case p.in != inThought && p.shut == "" && (k == endOfTurn || low == "call" || low == "end" || low == "eom_id" || low == "tool▁calls▁end" || low == "tool_calls_section_end"):
+	case p.in != inThought && p.shut == "" && (k == endOfTurn || callEnds[low]):
 		p.called(out, true)
 		return n
 	}
@@ -402,6 +402,8 @@ func (p *parts) inside(out *[]written, end bool) int {
 	p.keep(s[:size])
 	return size
 }
+
+var callEnds = map[string]bool{"call": true, "end": true, "eom_id": true, "tool▁calls▁end": true, "tool_calls_section_end": true}
 
 // called is the end of a call.
 func (p *parts) called(out *[]written, hard bool) {
