@@ -31,7 +31,7 @@ func (r *Room) refine(e round.Refine) {
 	}
 	if r.left.Load() >= refineLimit {
 		r.counts.refined(whyModelBusy)
-		r.inbox.put(round.Refined{At: r.Now(), Place: e.Place, Votes: because(e.Votes, whyModelBusy)})
+		r.inbox.put(round.Refined{At: r.Now(), Place: e.Place, Votes: unrefined(e.Votes, whyModelBusy)})
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -46,7 +46,7 @@ func (r *Room) refine(e round.Refine) {
 		if why != "" {
 			r.counts.refined(why)
 			r.log.Warn(logRoomRefine, "place", placeText(e.Place), "turn", e.Message.Turn, "why", why)
-			votes = because(e.Votes, why)
+			votes = unrefined(e.Votes, why)
 		}
 		r.inbox.put(round.Refined{At: r.Now(), Place: e.Place, Votes: votes})
 	}
@@ -77,8 +77,8 @@ func (r *Room) unasked() {
 	}
 }
 
-// because adds to the rules' votes why no model has made them better.
-func because(votes []round.Vote, why string) []round.Vote {
+// unrefined adds to the rules' votes why no model has made them better.
+func unrefined(votes []round.Vote, why string) []round.Vote {
 	out := slices.Clone(votes)
 	for i := range out {
 		if out[i].Reason != "" {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"conch/companions/round"
+	"conch/companions/round/because"
 	"conch/device/language"
 )
 
@@ -61,7 +62,7 @@ func (r *Room) MembersText() string { return membersText(r.Members(), r.o.Self) 
 
 // Sentence is a reason in a language; name is what to call a companion or a person. Text stands where an older device, a later one or a
 // model gave no code that is known: it is shown as it is, with names in the place of ids.
-func Sentence(l language.Language, why round.Because, text string, name func(who string) string) string {
+func Sentence(l language.Language, why because.Reason, text string, name func(who string) string) string {
 	if !language.Has("why." + why.Code()) {
 		words := strings.Split(strings.TrimPrefix(text, "nobody: "), " ")
 		for i, w := range words {
@@ -74,7 +75,7 @@ func Sentence(l language.Language, why round.Because, text string, name func(who
 	var args []any
 	for pair := range slices.Chunk(why.Args(), 2) {
 		value := pair[1]
-		if who, ok := round.People(pair[0], value); ok {
+		if who, ok := because.People(pair[0], value); ok {
 			names := make([]string, len(who))
 			for i, w := range who {
 				names[i] = name(w)
@@ -275,7 +276,7 @@ func (h *teller) about(m *round.Message) string {
 }
 
 // reason is a sentence without its end; needs mu.
-func (h *teller) reason(why round.Because, text string) string {
+func (h *teller) reason(why because.Reason, text string) string {
 	if text == "" && why == "" {
 		return h.in.Phrase("told.no_reason")
 	}

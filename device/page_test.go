@@ -17,9 +17,9 @@ import (
 	"conch/audio"
 	"conch/audio/twin"
 	"conch/companions"
-	"conch/companions/round"
 	"conch/coordinator/turn"
 	"conch/device/config"
+	"conch/device/printable"
 	"conch/device/wait"
 	"conch/device/web"
 )
@@ -210,7 +210,7 @@ func TestTheRoomIsToldOfThePage(t *testing.T) {
 	if len(names) == 0 {
 		t.Skip("this host has no name")
 	}
-	there := round.PageOf("http://" + strings.ToLower(names[1]) + ":7485/")
+	there := printable.PageOf("http://" + strings.ToLower(names[1]) + ":7485/")
 	for _, c := range []struct {
 		listen string
 		page   bool

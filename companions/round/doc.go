@@ -105,26 +105,5 @@
 //
 // table:end
 //
-// # Threads
-//
-// Written by TestThreadTable: with whom Eva is talking (ROOM.md 4.4) after each fact; . is nobody. Max speaks at another device.
-//
-// threads:begin
-//
-//	n  nobody has it
-//	e  Eva has said something, and nobody has answered
-//	a  Ada has it
-//	m  Ada has it, and Max has said something
-//
-//	                            n    e    a    m
-//	Eva says something          .    .    ada  ada
-//	Max says something          .    .    ada  ada
-//	Ada speaks                  .    ada  ada  ada
-//	Ben speaks                  .    ben  ben  ada
-//	Ada speaks, and Ben too     .    ben  ben  ada
-//	nobody, for a while         .    .    ada  ada
-//	a minute passes             .    .    ada  ada
-//	more than a minute          .    .    .    .
-//
-// threads:end
+// Who talks with whom is a table of its own: testdata/threads.txt.
 package round

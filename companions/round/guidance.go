@@ -1,13 +1,11 @@
 package round
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
-	"conch/device/printable"
 )
 
 // PeopleWait is how long a winner waits for people where PeopleFirst says so: a beat, longer than people need to begin.
@@ -61,60 +59,24 @@ func (s *scene) adds(id CompanionID, d Decision) bool {
 	return !s.now.From.Human() && !vote.Selected
 }
 
-var toneManners = map[words.Tone]string{
-	words.Confused:   "confused: explain in simpler words and smaller steps, and ask what is unclear",
-	words.Frustrated: "frustrated: be calm, acknowledge it in a few words, and help with the next step",
-	words.Excited:    "excited: share the energy, and build on the idea",
-	words.Positive:   "in a good mood: be warm and brief",
-}
-
 // guidance is what the prompt of an answer is told besides the words: why this companion was selected, the tone, and the
 // room's manners for this turn.
 func guidance(v View, id CompanionID, d Decision) string {
 	s := newScene(v)
-	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	me := s.name(string(id))
-	reason, closing := d.Reason, ClosingNone
+	g := because.Guidance{Name: s.name(string(id)), Reason: d.Reason, Tone: s.now.Tone, Silence: s.now.Metadata.Silence,
+		Joined: len(s.now.Metadata.Joins) > 0, NewTopic: s.talk.TopicWanted(v.Manners.Repetition)}
 	if vote, ok := d.vote(id); ok {
-		reason, closing = vote.Reason, vote.Closing
-	}
-	if reason != "" {
-		say("You, %s, speak now. Why (\"it\" is you): %s.", me, printable.Quoted(strings.TrimSuffix(reason, ".")))
-	}
-	if manner := toneManners[s.now.Tone]; manner != "" {
-		say("The speaker is %s.", manner)
-	}
-	if s.now.Metadata.Silence {
-		say("Nobody has spoken for a while. Take up what is open in one or two sentences, or ask the person about it.")
-	}
-	if len(s.now.Metadata.Joins) > 0 {
-		say("The person said several things in a row: answer all of them, the earlier ones too, in one answer.")
+		g.Reason, g.Ending, g.Goodbye = vote.Reason, vote.Closing == PreClosing, vote.Closing == ClosingNow
 	}
 	if slices.Contains(s.now.Metadata.Queue, id) {
-		if h := s.answered(id); len(h) > 0 {
-			say("%s answered before you: do not repeat what was said; add what is missing, or disagree, in a sentence or two.",
-				printable.Named(strings.Join(h, " and ")))
-		}
+		g.Before = s.answered(id)
 	}
 	if len(d.Extras) > 0 && d.Winner == id {
-		say("%s will speak after you: leave something to say.", printable.Named(s.names(d.Extras)))
+		g.After = s.names(d.Extras)
 	}
-	if s.talk.TopicWanted(v.Manners.Repetition) {
-		say("The conversation repeats itself: change the topic, or ask the person something new.")
-	}
-	switch closing {
-	case PreClosing:
-		say("The conversation is drawing to its end: begin nothing new.")
-	case ClosingNow:
-		say("Say goodbye in one sentence.")
-	}
-	if chain := s.now.Metadata.Chain + 1; chain >= v.Manners.ChainLimit {
-		say("This is the last turn before a person speaks again: do not hand over to another companion; leave the word to the person.")
-	} else if s.handoffs() >= v.Manners.Handoffs && v.Manners.Handoffs > 0 {
-		say("The word was handed on often enough: do not hand over to another companion.")
-	}
-	return strings.TrimSpace(b.String())
+	g.LastTurn = s.now.Metadata.Chain+1 >= v.Manners.ChainLimit
+	g.NoHandOff = v.Manners.Handoffs > 0 && s.handoffs() >= v.Manners.Handoffs
+	return g.String()
 }
 
 // answered are the names of the companions that have spoken since a person did, by when they did last.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
 )
 
@@ -31,7 +32,7 @@ func (s *scene) vote(id CompanionID) Vote {
 	v := Vote{From: id, MessageID: s.now.ID, State: StateListen, Closing: s.closing(id), Layer: LayerForbidden, Spoke: s.spoke(id)}
 	card, ok := s.cards[id]
 	if !ok {
-		v.forbid(because("absent"), s.name)
+		v.forbid(because.Of("absent"), s.name)
 		return v
 	}
 	o := s.owed(card)
@@ -39,7 +40,7 @@ func (s *scene) vote(id CompanionID) Vote {
 		v.Layer = LayerWorth
 		s.score(card, &v)
 	} else {
-		v.Layer, v.Reason, v.Because, v.Selected = LayerOwed, o.why.english(s.name), o.why, o.importance > 0
+		v.Layer, v.Reason, v.Because, v.Selected = LayerOwed, o.why.English(s.name), o.why, o.importance > 0
 		if v.Selected {
 			v.State, v.Importance, v.Terms = StateSpeak, o.importance, []Term{{o.term, o.importance, v.Reason}}
 		}
@@ -58,38 +59,38 @@ func (s *scene) closing(id CompanionID) Closing {
 // prohibition is a reason why a companion may not speak, whatever is owed to it or worth saying.
 type prohibition struct {
 	name string
-	why  func(s *scene, c Card, o obliged) Because // empty: it may; o is what is owed to it
+	why  func(s *scene, c Card, o obliged) because.Reason // empty: it may; o is what is owed to it
 }
 
 // prohibitions, in the order in which they are named where several hold.
 var prohibitions = []prohibition{
-	{"mute", func(_ *scene, c Card, _ obliged) Because {
+	{"mute", func(_ *scene, c Card, _ obliged) because.Reason {
 		if c.Muted {
-			return because("muted")
+			return because.Of("muted")
 		}
 		return ""
 	}},
-	{"self", func(s *scene, c Card, _ obliged) Because {
+	{"self", func(s *scene, c Card, _ obliged) because.Reason {
 		if Participant(c.ID) == s.now.From {
-			return because("itself")
+			return because.Of("itself")
 		}
 		return ""
 	}},
-	{"turns", func(s *scene, _ Card, _ obliged) Because { return s.v.Manners.spent(s.now.Message) }},
-	{"nobody", func(s *scene, _ Card, _ obliged) Because { return s.nobody() }},
-	{"excluded", func(s *scene, c Card, _ obliged) Because {
+	{"turns", func(s *scene, _ Card, _ obliged) because.Reason { return s.v.Manners.spent(s.now.Message) }},
+	{"nobody", func(s *scene, _ Card, _ obliged) because.Reason { return s.nobody() }},
+	{"excluded", func(s *scene, c Card, _ obliged) because.Reason {
 		if s.excluded(string(c.ID)) {
-			return because("excluded")
+			return because.Of("excluded")
 		}
 		return ""
 	}},
-	{"handoffs", func(s *scene, c Card, o obliged) Because {
+	{"handoffs", func(s *scene, c Card, o obliged) because.Reason {
 		if n := s.v.Manners.Handoffs; o.term != termQueue && slices.Contains(s.now.Called, string(c.ID)) && s.handoffs() > n {
-			return because("handoffs", "by", string(s.now.From), "n", count(n))
+			return because.Of("handoffs", "by", string(s.now.From), "n", because.Count(n))
 		}
 		return ""
 	}},
-	{"extras", func(s *scene, c Card, o obliged) Because {
+	{"extras", func(s *scene, c Card, o obliged) because.Reason {
 		n := s.v.Manners.ExtraLimit
 		late := !o.asked && slices.Contains(s.queue().late, c.ID)
 		if !late && o.free() && !s.now.From.Human() {
@@ -97,32 +98,32 @@ var prohibitions = []prohibition{
 			late = extra >= n
 		}
 		if late {
-			return because("extras", "n", count(n))
+			return because.Of("extras", "n", because.Count(n))
 		}
 		return ""
 	}},
-	{"room", func(s *scene, _ Card, o obliged) Because {
+	{"room", func(s *scene, _ Card, o obliged) because.Reason {
 		if s.v.Room == InvolvementOff && (o.free() || o.importance > 0 && !o.asked) {
-			return because("room_asked_only")
+			return because.Of("room_asked_only")
 		}
 		return ""
 	}},
-	{"involvement", func(_ *scene, c Card, o obliged) Because {
+	{"involvement", func(_ *scene, c Card, o obliged) because.Reason {
 		if c.Involvement == InvolvementOff && o.free() {
-			return because("asked_only")
+			return because.Of("asked_only")
 		}
 		return ""
 	}},
-	{"share", func(s *scene, c Card, o obliged) Because {
+	{"share", func(s *scene, c Card, o obliged) because.Reason {
 		if o.free() && !s.now.From.Human() && s.overShare(c.ID) {
-			return because("share", "n", fmt.Sprintf("%.0f", 100*s.v.Manners.ShareLimit))
+			return because.Of("share", "n", fmt.Sprintf("%.0f", 100*s.v.Manners.ShareLimit))
 		}
 		return ""
 	}},
 }
 
 // forbidden is the first limit that keeps a companion from speaking; empty: none does.
-func (s *scene) forbidden(c Card, o obliged) (name string, why Because) {
+func (s *scene) forbidden(c Card, o obliged) (name string, why because.Reason) {
 	for _, l := range prohibitions {
 		if why := l.why(s, c, o); why != "" {
 			return l.name, why
@@ -137,9 +138,9 @@ func (s *scene) excluded(me string) bool {
 }
 
 // nobody: the person wants no answer, or quiet.
-func (s *scene) nobody() Because {
+func (s *scene) nobody() because.Reason {
 	if r := s.whom.Rule; r == words.RuleNobody || r == words.RuleHush {
-		return because(s.whom.Why)
+		return because.Of(s.whom.Why)
 	}
 	return ""
 }
@@ -167,7 +168,7 @@ func barredByWords(v View, roster []CompanionID) (who []Silent) {
 		case nobody != "":
 			who = append(who, silenced(c, LayerForbidden, nobody, s.name))
 		case s.excluded(string(c)):
-			who = append(who, silenced(c, LayerForbidden, because("excluded"), s.name))
+			who = append(who, silenced(c, LayerForbidden, because.Of("excluded"), s.name))
 		case len(called) > 0 && !slices.Contains(called, string(c)):
 			who = append(who, silenced(c, LayerOwed, s.wereAddressed(), s.name))
 		}
@@ -178,8 +179,8 @@ func barredByWords(v View, roster []CompanionID) (who []Silent) {
 // termLimit is the term of a vote that a limit forbids to speak.
 const termLimit = "limit"
 
-func (v *Vote) forbid(why Because, name func(string) string) {
-	v.State, v.Selected, v.Layer, v.Reason, v.Because = StateListen, false, LayerForbidden, why.english(name), why
+func (v *Vote) forbid(why because.Reason, name func(string) string) {
+	v.State, v.Selected, v.Layer, v.Reason, v.Because = StateListen, false, LayerForbidden, why.English(name), why
 	v.Terms = append(slices.Clip(v.Terms), Term{termLimit, 0, v.Reason})
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"conch/device/printable"
 )
 
 // Wake is the time of the next deadline of any kind. The driver keeps one timer, set to it, and then gives a Tick.
@@ -77,7 +79,7 @@ func (m Machine) Members() []Member {
 	all := each(m.members, func(x member) Member { return x.Member })
 	self := Member{
 		Device: m.cfg.Self, Name: m.cfg.Name, Version: Version, Budget: int(m.cfg.VoteBudget / time.Millisecond), Cards: m.cards,
-		Page: PageOf(m.cfg.Page),
+		Page: printable.PageOf(m.cfg.Page),
 	}
 	at, _ := slices.BinarySearchFunc(all, self, func(a, b Member) int { return cmp.Compare(a.Device, b.Device) })
 	return slices.Insert(all, at, self)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"conch/device/printable"
 )
 
 // linkChanged: without the broker only who lives here is in the room. With it a device listens first and asks, so that it
@@ -114,7 +116,7 @@ func (s *company) beatHeard(from DeviceID, b Beat) {
 	})
 	s.numbersTold(from, b)
 	if b.Cards != nil {
-		s.m.editMember(from, func(x *member) { x.Page = PageOf(b.Page) })
+		s.m.editMember(from, func(x *member) { x.Page = printable.PageOf(b.Page) })
 		s.learnCards(from, b)
 	}
 	x := s.m.member(from)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
 )
 
@@ -19,7 +20,7 @@ const (
 type obliged struct {
 	term       string
 	importance float64
-	why        Because
+	why        because.Reason
 	asked      bool // for this very companion, by name or in turn
 }
 
@@ -56,7 +57,7 @@ func (s *scene) owed(c Card) obliged {
 		return o
 	}
 	if s.alone(c) && s.now.Intent != words.Approval && s.now.Intent != words.Farewell {
-		return obliged{term: termAlone, importance: followUpImportance, why: because("only_one")}
+		return obliged{term: termAlone, importance: followUpImportance, why: because.Of("only_one")}
 	}
 	return obliged{}
 }
@@ -65,21 +66,21 @@ func (s *scene) owed(c Card) obliged {
 func (s *scene) meant(me string) obliged {
 	w := s.whom
 	if w.Nobody {
-		return obliged{why: because(w.Why, s.spokenTo()...)}
+		return obliged{why: because.Of(w.Why, s.spokenTo()...)}
 	}
 	i := slices.Index(w.Who, me)
 	switch {
 	case len(w.Who) == 0:
 		return obliged{}
 	case i < 0 && w.Rule == words.RuleThread:
-		return obliged{why: because(w.Why+"_with", "who", w.Who[0])}
+		return obliged{why: because.Of(w.Why+"_with", "who", w.Who[0])}
 	case i < 0:
-		return obliged{why: because("meant", "who", strings.Join(w.Who, " "))}
+		return obliged{why: because.Of("meant", "who", strings.Join(w.Who, " "))}
 	case w.Rule == words.RuleThread:
-		return obliged{termFollowUp, followUpImportance, because(w.Why), false}
+		return obliged{termFollowUp, followUpImportance, because.Of(w.Why), false}
 	}
 	asked := w.Rule == words.RuleAsked || w.Rule == words.RuleAll
-	return obliged{termMeant, max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), because(w.Why), asked}
+	return obliged{termMeant, max(queuedImportance+nextImportance, calledImportance-float64(i)*nextImportance), because.Of(w.Why), asked}
 }
 
 // addressed: names in the text and participants in To (ROOM.md 4.2).
@@ -100,12 +101,12 @@ func (s *scene) addressed(me string) obliged {
 			before++
 		}
 	}
-	why := because("addressed", "by", by)
+	why := because.Of("addressed", "by", by)
 	switch {
 	case n > 0:
-		why = because("handed", "by", by)
+		why = because.Of("handed", "by", by)
 	case before > 0:
-		why = because("addressed_too", "by", by, "n", count(before+1))
+		why = because.Of("addressed_too", "by", by, "n", because.Count(before+1))
 	}
 	return obliged{termAddressed, max(queuedImportance+nextImportance, calledImportance-float64(before)*nextImportance), why, true}
 }
@@ -122,12 +123,12 @@ func (s *scene) called() []string {
 }
 
 // wereAddressed says who has the word.
-func (s *scene) wereAddressed() Because {
+func (s *scene) wereAddressed() because.Reason {
 	code := "was_addressed"
 	if len(s.called()) > 1 {
 		code = "were_addressed"
 	}
-	return because(code, "who", strings.Join(s.called(), " "))
+	return because.Of(code, "who", strings.Join(s.called(), " "))
 }
 
 // spokenTo is an argument: the names of people whom the line calls, as they were said.
@@ -189,11 +190,11 @@ func (s *scene) queued(id CompanionID) (o obliged, named bool) {
 	}
 	i := slices.Index(q.next, id)
 	if i < 0 {
-		return obliged{why: because("next", "who", string(q.next[0]))}, false
+		return obliged{why: because.Of("next", "who", string(q.next[0]))}, false
 	}
-	why := because("adds")
+	why := because.Of("adds")
 	if named = slices.Contains(q.named, string(id)); named {
-		why = because("next_itself")
+		why = because.Of("next_itself")
 	}
 	return obliged{termQueue, queuedImportance - float64(i)*nextImportance, why, true}, named
 }
@@ -218,10 +219,10 @@ func (s *scene) person() (named []string, extra int) {
 func (s *scene) companionTalk(me string) obliged {
 	if asked := s.now.Line.Asked; len(asked) > 0 && s.handoffs() < s.v.Manners.Handoffs { // "Ada should answer that"
 		if slices.Contains(asked, me) {
-			return obliged{termAddressed, calledImportance, because("handed", "by", string(s.now.From)), true}
+			return obliged{termAddressed, calledImportance, because.Of("handed", "by", string(s.now.From)), true}
 		}
 		if _, here := s.present(asked[0]); here {
-			return obliged{why: because("was_asked", "who", asked[0])}
+			return obliged{why: because.Of("was_asked", "who", asked[0])}
 		}
 	}
 	if !s.now.Asks() {
@@ -229,14 +230,14 @@ func (s *scene) companionTalk(me string) obliged {
 	}
 	if l := s.talk.Last(); l != nil && s.now.AsksBack() {
 		if l.From == me {
-			return obliged{termCue, followUpImportance, because("asked_back", "by", string(s.now.From)), true}
+			return obliged{termCue, followUpImportance, because.Of("asked_back", "by", string(s.now.From)), true}
 		}
 		if _, here := s.present(l.From); here {
-			return obliged{why: because("was_asked_back", "who", l.From)}
+			return obliged{why: because.Of("was_asked_back", "who", l.From)}
 		}
 	}
 	if slices.ContainsFunc(s.past, func(h heard) bool { return h.From.Human() }) {
-		return obliged{why: because("for_person")}
+		return obliged{why: because.Of("for_person")}
 	}
 	return obliged{}
 }

@@ -2,6 +2,9 @@ package round
 
 import (
 	"time"
+
+	"conch/companions/round/because"
+	"conch/device/printable"
 )
 
 // farAhead keeps sums of times from overflowing, whatever a fact says.
@@ -68,17 +71,17 @@ func (s *orders) outcome(kind EntryKind, why string) {
 }
 
 // endedBy is why a person's message ended without an answer, for people.
-func (s *orders) endedBy(kind EntryKind, why string) Because {
+func (s *orders) endedBy(kind EntryKind, why string) because.Reason {
 	d := s.m.rd.decision
 	switch {
 	case kind == EntrySuperseded:
-		return because("newer")
+		return because.Of("newer")
 	case kind != EntrySilent:
 		return ""
 	case why == d.Reason:
 		return d.Because
 	}
-	return because("left_nobody")
+	return because.Of("left_nobody")
 }
 
 // lose tells the button's live turn that no answer comes from here.
@@ -92,9 +95,9 @@ func (s *orders) lose(why string) {
 // failed: c had the floor, or was to take it, and nothing came of it. The next one takes over (ROOM.md 3.5).
 func (s *orders) failed(place Place, c CompanionID, why string) {
 	r := &s.m.rd
-	reason := because("no_claim")
+	reason := because.Of("no_claim")
 	if seat := s.m.seatOf(c); seat != "" && !s.m.present(seat) {
-		reason = because("gone")
+		reason = because.Of("gone")
 	}
 	s.record(place, Entry{Kind: EntryFailed, Companion: c, Why: why, Because: reason})
 	if r.open && r.place == place && r.try(c) {
@@ -121,7 +124,7 @@ func (s *orders) beat(cards, ask bool) {
 	}
 	b := m.beat(ask)
 	if cards && m.joining <= 0 {
-		b.Cards, b.Page = append([]Card{}, m.cards...), PageOf(m.cfg.Page)
+		b.Cards, b.Page = append([]Card{}, m.cards...), printable.PageOf(m.cfg.Page)
 		m.cardsAt, m.cardsDue = m.now, false
 	}
 	if ask {

@@ -70,7 +70,7 @@ type (
 		Turns   uint64  `json:"turns"`           // companion turns of the room, as counted here
 		Room    Setting `json:"room,omitzero"`   // of the whole room: the newest one counts
 		Cards   []Card  `json:"cards,omitempty"` // nil: as before; a device without companions sends an empty list
-		Page    string  `json:"page,omitempty"`  // beside cards: where a browser of the house finds its page (PageOf); no device needs it
+		Page    string  `json:"page,omitempty"`  // beside cards: where a browser of the house finds its page (printable.PageOf); no device needs it
 		Ask     bool    `json:"ask,omitempty"`   // others are to send their cards
 		Left    bool    `json:"left,omitempty"`  // it goes
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"conch/companions/round/because"
 )
 
 // messageHeard checks a message from elsewhere: who says it lives where it comes from.
@@ -182,15 +184,15 @@ func (s *rounds) openRound(msg Message, from DeviceID) {
 			switch {
 			case Participant(c.ID) == msg.From:
 			case m.setting.Muted:
-				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("room_quiet"), ids))
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because.Of("room_quiet"), because.IDs))
 			case c.Muted:
-				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("muted"), ids))
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because.Of("muted"), because.IDs))
 			case spent != "":
-				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, spent, ids))
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, spent, because.IDs))
 			case whispered && (c.ID != only || msg.Private() && x.Device != msg.For):
-				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("whispered", "who", string(only)), ids))
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because.Of("whispered", "who", string(only)), because.IDs))
 			case msg.Private() && !whispered:
-				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because("answered_alone"), ids))
+				r.quiet = append(r.quiet, silenced(c.ID, LayerForbidden, because.Of("answered_alone"), because.IDs))
 			default:
 				r.roster = append(r.roster, seat{c.ID, x.Device})
 				seats++
@@ -245,7 +247,7 @@ func (s *rounds) decide(atLimit bool) {
 			r.silentAt += m.cfg.ClaimLimit
 		}
 		if d.Ended {
-			s.endConversation(place, because("over").english(ids))
+			s.endConversation(place, because.Of("over").English(because.IDs))
 			if r.device == m.cfg.Self {
 				s.send(Ended{place})
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
 )
 
@@ -43,9 +44,9 @@ func DefaultManners() Manners {
 }
 
 // spent is why nobody may speak after msg, whatever anybody votes or claims (I6); empty: somebody may.
-func (m Manners) spent(msg Message) Because {
+func (m Manners) spent(msg Message) because.Reason {
 	if n := m.ChainLimit; msg.Metadata.Chain >= n && msg.Metadata.Chain > 0 {
-		return because("chain", "n", count(n))
+		return because.Of("chain", "n", because.Count(n))
 	}
 	return ""
 }

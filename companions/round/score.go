@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
 )
 
@@ -36,7 +37,7 @@ func (s *scene) score(c Card, v *Vote) {
 	silence := now.Metadata.Silence
 	if silence { // judged by what is open
 		if len(s.past) == 0 {
-			v.say(because("nothing_open"), s.name)
+			v.say(because.Of("nothing_open"), s.name)
 			return
 		}
 		now = s.past[len(s.past)-1]
@@ -49,48 +50,48 @@ func (s *scene) score(c Card, v *Vote) {
 	// What a companion says in the imperative is advice, and nobody else's task.
 	asks := now.Asks() || now.Intent == words.Request && person || s.whom.Open && !silence
 	var terms []Term
-	var whys []Because // of each term
-	put := func(name string, value float64, why Because) {
+	var whys []because.Reason // of each term
+	put := func(name string, value float64, why because.Reason) {
 		if value != 0 {
-			terms, whys = append(terms, Term{name, value, why.english(s.name)}), append(whys, why)
+			terms, whys = append(terms, Term{name, value, why.English(s.name)}), append(whys, why)
 		}
 	}
 	field := s.expertise(c, now)
 	if skill := now.Skill(c.knowledge()); skill != "" && asks {
-		put("skill", skillScore, because("skill", "what", skill))
+		put("skill", skillScore, because.Of("skill", "what", skill))
 	} else {
 		if asks && field != "" {
-			put("expertise", expertiseWeight, because("expertise", "what", field))
+			put("expertise", expertiseWeight, because.Of("expertise", "what", field))
 		}
 		switch {
 		case asks && person && !silence && words.Known().SeveralViews(now.Text):
-			put("views", viewsWeight, because("views"))
+			put("views", viewsWeight, because.Of("views"))
 		case asks && person && !silence && s.nobodysField(now):
-			put("open", openWeight, because("open"))
+			put("open", openWeight, because.Of("open"))
 		}
 		rel, why := s.relevance(c, now)
 		put("relevance", rel, why)
-		eager := because("talkative")
+		eager := because.Of("talkative")
 		if c.Talkativeness < 0 {
-			eager = because("reserved")
+			eager = because.Of("reserved")
 		}
 		put("talkativeness", float64(max(-2, min(2, c.Talkativeness))), eager)
 		switch k, ok := s.talk.Since(string(c.ID)); {
 		case ok && k == 0 && !(person && s.nearest(c.ID)):
-			put("spoke", spokeWeight, because("spoke_last"))
+			put("spoke", spokeWeight, because.Of("spoke_last"))
 		case k > silentTurns && (!person || s.nearest(c.ID)):
-			put("silent", silentWeight, because("long_silent", "n", count(k)))
+			put("silent", silentWeight, because.Of("long_silent", "n", because.Count(k)))
 		}
 		tone, why := toneTerm(c, now)
 		put("tone", tone, why)
 		if t, ok := s.talk.Ties[string(c.ID)]; ok && !silence {
-			put("exchange", exchangeWeight*t.More, because(t.Why))
+			put("exchange", exchangeWeight*t.More, because.Of(t.Why))
 		}
 		if a, b, ok := s.talk.ToAndFro(rapidTurns); ok && a != string(c.ID) && b != string(c.ID) && !silence && !(s.talk.Fresh && asks) {
-			put("engaged", engagedWeight, because("two_talk", "who", a+" "+b))
+			put("engaged", engagedWeight, because.Of("two_talk", "who", a+" "+b))
 		}
 		if silence {
-			put("silence", silenceWeight, because("silence"))
+			put("silence", silenceWeight, because.Of("silence"))
 		}
 	}
 	sum := 0.0
@@ -139,19 +140,19 @@ func involved(i Involvement) float64 {
 }
 
 // needless is why nobody need answer, whatever its score.
-func (s *scene) needless(asks bool) Because {
+func (s *scene) needless(asks bool) because.Reason {
 	switch {
 	case s.now.Metadata.Silence || asks:
 	case s.now.Intent == words.Approval:
-		return because("thanks")
+		return because.Of("thanks")
 	case s.now.Intent == words.Farewell:
-		return because("goodbye")
+		return because.Of("goodbye")
 	}
 	return ""
 }
 
 // decisive is what decided a score. Who is to be silent has no reason for speaking: it is what took the score below five.
-func decisive(terms []Term, whys []Because, sum, importance float64) Because {
+func decisive(terms []Term, whys []because.Reason, sum, importance float64) because.Reason {
 	best, worst := -1, -1
 	for i, t := range terms {
 		if t.Value > 0 && (best < 0 || t.Value > terms[best].Value) {
@@ -166,20 +167,20 @@ func decisive(terms []Term, whys []Because, sum, importance float64) Because {
 	case speaks && sum >= speakFrom && best >= 0:
 		return whys[best]
 	case speaks:
-		return because("settings")
+		return because.Of("settings")
 	case sum >= speakFrom:
-		return because("held_back")
+		return because.Of("held_back")
 	case worst >= 0 && sum-terms[worst].Value >= speakFrom:
 		return whys[worst]
 	case best >= 0:
-		return because("little")
+		return because.Of("little")
 	}
-	return because("nothing")
+	return because.Of("nothing")
 }
 
 // say is the reason of a vote.
-func (v *Vote) say(why Because, name func(string) string) {
-	v.Because, v.Reason = why, why.english(name)
+func (v *Vote) say(why because.Reason, name func(string) string) {
+	v.Because, v.Reason = why, why.English(name)
 }
 
 // expertise is the phrase of its field that the message is about.
@@ -204,7 +205,7 @@ func (s *scene) nobodysField(h heard) bool {
 }
 
 // relevance is 0..4: words of its field and its name in the message, and one more if it has not spoken about them yet.
-func (s *scene) relevance(c Card, h heard) (float64, Because) {
+func (s *scene) relevance(c Card, h heard) (float64, because.Reason) {
 	n := h.Topics(c.knowledge())
 	if n == 0 {
 		return 0, ""
@@ -212,20 +213,20 @@ func (s *scene) relevance(c Card, h heard) (float64, Because) {
 	value := float64(min(relevanceWords, n))
 	for _, p := range s.past {
 		if p.From == Participant(c.ID) && p.Common(h.Line) > 0 {
-			return value, because("relevance")
+			return value, because.Of("relevance")
 		}
 	}
-	return value + 1, because("relevance_new")
+	return value + 1, because.Of("relevance_new")
 }
 
-func toneTerm(c Card, h heard) (float64, Because) {
+func toneTerm(c Card, h heard) (float64, because.Reason) {
 	switch {
 	case h.Tone == words.Confused && slices.Contains(c.Traits, "explainer"):
-		return toneWeight, because("explains")
+		return toneWeight, because.Of("explains")
 	case h.Tone == words.Frustrated && slices.Contains(c.Traits, "explainer"):
-		return toneWeight, because("calms")
+		return toneWeight, because.Of("calms")
 	case h.Tone == words.Excited && slices.Contains(c.Traits, "ideas"):
-		return toneWeight, because("ideas")
+		return toneWeight, because.Of("ideas")
 	}
 	return 0, ""
 }
@@ -242,16 +243,16 @@ func (s *scene) overShare(id CompanionID) bool {
 }
 
 // closed is why a silence after h is left alone (ROOM.md 6): one companion steps in, once, where something is open.
-func (s *scene) closed(h heard, c Card) Because {
+func (s *scene) closed(h heard, c Card) because.Reason {
 	switch {
 	case h.From == Participant(c.ID):
-		return because("unanswered")
+		return because.Of("unanswered")
 	case h.From.Human() && (h.Intent == words.Approval || h.Intent == words.Farewell):
-		return because("nothing_open")
+		return because.Of("nothing_open")
 	case len(h.Called) > 0 && !slices.Contains(h.Called, string(c.ID)) && Participant(h.Called[0]).Human():
-		return because("was_addressed", "who", h.Called[0])
+		return because.Of("was_addressed", "who", h.Called[0])
 	case !h.From.Human() && !h.Asks():
-		return because("nothing_open")
+		return because.Of("nothing_open")
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
 )
 
@@ -87,7 +88,7 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 		if !voted {
 			d.Absent = append(d.Absent, id)
 			if silent[id].Reason == "" {
-				silent[id] = silenced(id, "", because("late"), ids)
+				silent[id] = silenced(id, "", because.Of("late"), because.IDs)
 			}
 			continue
 		}
@@ -99,13 +100,13 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 			d.Barred = append(d.Barred, barred[bar])
 		case v.Closing == Terminal:
 			done++
-			silent[id] = silenced(id, "", because("over"), ids)
+			silent[id] = silenced(id, "", because.Of("over"), because.IDs)
 		case !v.able():
 			if silent[id] = (Silent{Reason: v.Reason, Because: v.Because}); v.Reason == "" {
-				silent[id] = silenced(id, "", because("listens"), ids)
+				silent[id] = silenced(id, "", because.Of("listens"), because.IDs)
 			}
 		case !v.Selected && v.Importance < speakFrom:
-			silent[id] = silenced(id, "", because("little"), ids)
+			silent[id] = silenced(id, "", because.Of("little"), because.IDs)
 		default:
 			able = append(able, v)
 		}
@@ -115,12 +116,12 @@ func Decide(m Message, roster []CompanionID, votes []Vote, barred ...Silent) Dec
 		d.Order = each(able, func(v Vote) CompanionID { return v.From })
 		d.Winner, d.Layer = able[0].From, able[0].Layer
 		if d.Reason, d.Because = able[0].Reason, able[0].Because; d.Reason == "" {
-			d.say(because("most"))
+			d.say(because.Of("most"))
 		}
 		d.Extras = extras(m, able)
 		for _, v := range able[1:] {
 			if !slices.Contains(d.Extras, v.From) {
-				silent[v.From] = silenced(v.From, "", behind(able[0], v), ids)
+				silent[v.From] = silenced(v.From, "", behind(able[0], v), because.IDs)
 			}
 		}
 	} else {
@@ -161,45 +162,45 @@ func extras(m Message, able []Vote) []CompanionID {
 }
 
 // behind is why b, who could, does not speak where a does.
-func behind(a, b Vote) Because {
+func behind(a, b Vote) because.Reason {
 	who := string(a.From)
 	switch {
 	case a.Selected && !b.Selected:
-		return because("was_called_on", "who", who)
+		return because.Of("was_called_on", "who", who)
 	case a.Importance != b.Importance:
-		return because("more", "who", who)
+		return because.Of("more", "who", who)
 	case a.Spoke != b.Spoke:
-		return because("longer", "who", who)
+		return because.Of("longer", "who", who)
 	}
-	return because("draw", "who", who)
+	return because.Of("draw", "who", who)
 }
 
 // refusal is why a vote does not count; what is wrong with it is for the log.
 func refusal(c CompanionID, err error) Silent {
-	b := because("refused")
-	return Silent{Companion: c, Reason: b.english(ids) + ": " + err.Error(), Because: b}
+	b := because.Of("refused")
+	return Silent{Companion: c, Reason: b.English(because.IDs) + ": " + err.Error(), Because: b}
 }
 
-func (d *Decision) say(why Because) { d.Because, d.Reason = why, why.english(ids) }
+func (d *Decision) say(why because.Reason) { d.Because, d.Reason = why, why.English(because.IDs) }
 
 // nobody is why nobody speaks: what all agree in, else that nobody has enough to say. Each one's own reason is in Silent.
 func (d *Decision) nobody(m Message, done int) {
 	switch {
 	case len(d.Roster) == 0 && m.Private():
-		d.say(because("private"))
+		d.say(because.Of("private"))
 		return
 	case len(d.Roster) == 0:
-		d.say(because("nobody_here"))
+		d.say(because.Of("nobody_here"))
 		return
 	case d.Ended:
-		d.say(because("over"))
+		d.say(because.Of("over"))
 		return
 	case len(d.Votes) == 0:
-		d.say(because("no_votes"))
+		d.say(because.Of("no_votes"))
 		return
 	}
 	var why []Silent
-	add := func(reason string, b Because) {
+	add := func(reason string, b because.Reason) {
 		if !slices.ContainsFunc(why, func(x Silent) bool { return x.Reason == reason }) {
 			why = append(why, Silent{Reason: reason, Because: b})
 		}
@@ -216,7 +217,7 @@ func (d *Decision) nobody(m Message, done int) {
 		d.Reason, d.Because = why[0].Reason, why[0].Because
 		return
 	}
-	d.say(because("not_enough"))
+	d.say(because.Of("not_enough"))
 }
 
 // compareVotes orders votes on one message, the better one first: able to speak at all, called on, importance, least

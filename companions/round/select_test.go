@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"conch/companions/round/because"
 )
 
 func ballot(from CompanionID, state State, importance float64, selected bool) Vote {
@@ -222,7 +224,7 @@ func TestDecideProperties(t *testing.T) {
 		roster := []CompanionID{"cleo", "ada", "dora", "bob"}
 		var barred []Silent
 		for _, id := range rapid.SliceOfDistinct(rapid.SampledFrom(roster), rapid.ID[CompanionID]).Draw(t, "barred") {
-			barred = append(barred, silenced(id, LayerForbidden, because("excluded"), ids))
+			barred = append(barred, silenced(id, LayerForbidden, because.Of("excluded"), because.IDs))
 		}
 		d := Decide(m, roster, votes, barred...)
 		if again := Decide(m, []CompanionID{"bob", "ada", "cleo", "dora"}, rapid.Permutation(votes).Draw(t, "order"), barred...); !reflect.DeepEqual(d, again) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"conch/companions/round/because"
 )
 
 func (s *step) pressed(e Pressed) {
@@ -143,7 +145,7 @@ func (s *step) said(e Said) {
 	if epoch.Before(m.epoch) {
 		s.remember(msg)
 		msg = msg.Public()
-		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here", Because: because("newer")})
+		s.record(msg.Place(), Entry{Kind: EntrySuperseded, Message: &msg, Why: "a newer press here", Because: because.Of("newer")})
 		s.do(Lost{e.Turn, "a newer press here"})
 		return
 	}

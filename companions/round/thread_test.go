@@ -3,7 +3,6 @@ package round
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -128,30 +127,20 @@ func TestThreadTable(t *testing.T) {
 	}
 	var table strings.Builder
 	for _, s := range situations {
-		fmt.Fprintf(&table, "//\t%s  %s\n", s.letter, s.name)
+		fmt.Fprintf(&table, "%s  %s\n", s.letter, s.name)
 	}
-	fmt.Fprintf(&table, "//\n//\t%-28s", "")
+	fmt.Fprintf(&table, "\n%-28s", "")
 	for _, s := range situations {
 		fmt.Fprintf(&table, "%-5s", s.letter)
 	}
 	for _, r := range rows {
-		line := fmt.Sprintf("//\t%-28s", r.label)
+		line := fmt.Sprintf("%-28s", r.label)
 		for _, s := range situations {
 			x := r.fact(s.talk)
 			line += fmt.Sprintf("%-5s", cmp.Or(string(x.t.With(eva, x.at)), "."))
 		}
 		fmt.Fprintf(&table, "\n%s", strings.TrimRight(line, " "))
 	}
-	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin, end = "// threads:begin\n", "// threads:end\n"
-	head, rest, ok1 := strings.Cut(string(doc), begin)
-	_, tail, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatal("doc.go has lost its markers threads:begin and threads:end")
-	}
 	lines := regexp.MustCompile(` +\n`).ReplaceAllString(table.String(), "\n")
-	golden(t, "doc.go", head+begin+"//\n"+lines+"\n//\n"+end+tail)
+	golden(t, "testdata/threads.txt", lines+"\n")
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"conch/companions/round/because"
 	"conch/companions/words"
 )
 
@@ -100,7 +101,7 @@ type Member struct {
 	Version int      `json:"version"`  // of the turn-taking that it speaks (Version)
 	Budget  int      `json:"budgetMs"` // how long its votes may take
 	Cards   []Card   `json:"cards"`
-	Page    string   `json:"page,omitempty"` // address of its page in the house (PageOf); empty: it has none there
+	Page    string   `json:"page,omitempty"` // address of its page in the house (printable.PageOf); empty: it has none there
 }
 
 // Listed is a device on the room's list of members: whether it is present is another matter.
@@ -194,18 +195,18 @@ const (
 // Vote is a companion's state on a message: the body of the seed (from, messageId, state, importance, selected, closing)
 // and ours. From and MessageID are set by code, never by a model.
 type Vote struct {
-	From       CompanionID `json:"from"`
-	MessageID  MessageID   `json:"messageId"`
-	State      State       `json:"state"`
-	Importance float64     `json:"importance"` // 0..10
-	Selected   bool        `json:"selected"`   // the speaker has called on this companion
-	Closing    Closing     `json:"closing"`
-	Layer      Layer       `json:"layer,omitempty"`   // which part of the decision it comes from; older devices do not say
-	Certain    float64     `json:"certain,omitempty"` // of the rules, 0 to 1, where a model may be asked (Certainty)
-	Reason     string      `json:"reason"`            // one sentence, in English
-	Because    Because     `json:"because,omitempty"` // the same, for readers of any language
-	Terms      []Term      `json:"terms,omitempty"`
-	Spoke      uint64      `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
+	From       CompanionID    `json:"from"`
+	MessageID  MessageID      `json:"messageId"`
+	State      State          `json:"state"`
+	Importance float64        `json:"importance"` // 0..10
+	Selected   bool           `json:"selected"`   // the speaker has called on this companion
+	Closing    Closing        `json:"closing"`
+	Layer      Layer          `json:"layer,omitempty"`   // which part of the decision it comes from; older devices do not say
+	Certain    float64        `json:"certain,omitempty"` // of the rules, 0 to 1, where a model may be asked (Certainty)
+	Reason     string         `json:"reason"`            // one sentence, in English
+	Because    because.Reason `json:"because,omitempty"` // the same, for readers of any language
+	Terms      []Term         `json:"terms,omitempty"`
+	Spoke      uint64         `json:"spoke"` // companion turns of the room when it last spoke (0: never): ties go to the least recent
 }
 
 // called tells that the floor is its companion's to have: it was called on, and has something to say.

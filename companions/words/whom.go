@@ -9,7 +9,7 @@ import (
 // Whom says for whom a person's line is, as far as rules that need no score can tell (ROOM.md 4).
 type Whom struct {
 	Rule   string   // which of them decides; empty: none, the score does
-	Why    string   // a code of the room's reasons (round.Because)
+	Why    string   // a code of the room's reasons (companions/round/because)
 	Who    []string // are to answer, in this order, and nobody else
 	Nobody bool     // is to
 	Not    []string // may not

@@ -8,18 +8,19 @@ import (
 
 	"conch/companions"
 	"conch/companions/round"
+	"conch/companions/round/because"
 	"conch/device/language"
 )
 
 // Each reason that a device may give has its sentence in each language, with its arguments, in English word for word.
 func TestReasonsAreInTheLanguages(t *testing.T) {
-	if said, given := language.Keys("why"), slices.Sorted(maps.Keys(round.Sentences())); !slices.Equal(said, given) {
+	if said, given := language.Keys("why"), slices.Sorted(maps.Keys(because.Sentences())); !slices.Equal(said, given) {
 		t.Errorf("the languages have %v; round has %v", said, given)
 	}
 	gap := regexp.MustCompile(`\{\w+\}`)
 	for _, l := range language.All() {
 		own := l.Section("why")
-		for code, text := range round.Sentences() {
+		for code, text := range because.Sentences() {
 			want, got := gap.FindAllString(text, -1), gap.FindAllString(own[code], -1)
 			slices.Sort(want)
 			slices.Sort(got)
@@ -46,7 +47,7 @@ func TestAReasonIsToldInTheReadersLanguage(t *testing.T) {
 		{"de", "", "nobody: it likes to join in; importance 1.0 is below 5", "it likes to join in; importance 1.0 is below 5"},
 		{"de", "of_later\x1fwho\x1fben", "ben knows more.", "Ben knows more"},
 	} {
-		if got := companions.Sentence(row.in, round.Because(row.because), row.text, n.called(row.in)); got != row.want {
+		if got := companions.Sentence(row.in, because.Reason(row.because), row.text, n.called(row.in)); got != row.want {
 			t.Errorf("%q %q in %s: %q, want %q", row.because, row.text, row.in, got, row.want)
 		}
 	}

@@ -1,4 +1,5 @@
-package round
+// Package because has the reasons of a room: codes with arguments, of which each reader makes a sentence.
+package because
 
 import (
 	"encoding/json"
@@ -7,14 +8,14 @@ import (
 	"strings"
 )
 
-// Because is a reason as a code and its arguments, name and value in turn. Each reader makes the sentence in its own language; Reason,
-// beside it, is the same in English, for the log and for older devices. Empty: a model's reason, or an older device's.
+// Reason is one as a code and its arguments, name and value in turn. Each reader makes the sentence in its own language; The text
+// beside it is the same in English, for the log and for older devices. Empty: a model's reason, or an older device's.
 //
 // The values of who and by are companions and people, by id, with spaces between them; n is a count; what is a word that was said.
-type Because string
+type Reason string
 
-// becauseGap stands between the code and the arguments; no id and no printable text has it.
-const becauseGap = "\x1f"
+// gap stands between the code and the arguments; no id and no printable text has it.
+const gap = "\x1f"
 
 // Bounds of a reason that comes from elsewhere.
 const (
@@ -22,19 +23,20 @@ const (
 	maxBecauseArgs = 8
 )
 
-func because(code string, args ...string) Because {
-	return Because(strings.Join(append([]string{code}, args...), becauseGap))
+// Of makes a reason.
+func Of(code string, args ...string) Reason {
+	return Reason(strings.Join(append([]string{code}, args...), gap))
 }
 
 // Code is a key of Sentences, unless a later version's device has made it; empty: there is none.
-func (b Because) Code() string {
-	code, _, _ := strings.Cut(string(b), becauseGap)
+func (b Reason) Code() string {
+	code, _, _ := strings.Cut(string(b), gap)
 	return code
 }
 
 // Args are the names and values.
-func (b Because) Args() []string {
-	parts := strings.Split(string(b), becauseGap)[1:]
+func (b Reason) Args() []string {
+	parts := strings.Split(string(b), gap)[1:]
 	return parts[:len(parts)/2*2]
 }
 
@@ -47,25 +49,25 @@ func People(name, value string) ([]string, bool) {
 }
 
 // MarshalJSON is an array: the code, then names and values.
-func (b Because) MarshalJSON() ([]byte, error) {
-	return json.Marshal(strings.Split(string(b), becauseGap))
+func (b Reason) MarshalJSON() ([]byte, error) {
+	return json.Marshal(strings.Split(string(b), gap))
 }
 
 // UnmarshalJSON takes what others wrote. What it cannot be is no reason to lose a vote: the English reason stands.
-func (b *Because) UnmarshalJSON(data []byte) error {
+func (b *Reason) UnmarshalJSON(data []byte) error {
 	*b = ""
 	var parts []string
 	if len(data) > maxBecause || json.Unmarshal(data, &parts) != nil || len(parts)%2 == 0 || len(parts) > 1+maxBecauseArgs {
 		return nil //nolint:nilerr // see above
 	}
-	if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, becauseGap) }) {
-		*b = Because(strings.Join(parts, becauseGap))
+	if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, gap) }) {
+		*b = Reason(strings.Join(parts, gap))
 	}
 	return nil
 }
 
-// english is the sentence in English; name is what to call somebody.
-func (b Because) english(name func(string) string) string {
+// English is the sentence in English; name is what to call somebody.
+func (b Reason) English(name func(string) string) string {
 	var pairs []string
 	args := b.Args()
 	if len(args) == 0 {
@@ -74,18 +76,26 @@ func (b Because) english(name func(string) string) string {
 	for i := 0; i < len(args); i += 2 {
 		value := args[i+1]
 		if who, ok := People(args[i], value); ok {
-			value = strings.Join(each(who, name), " and ")
+			value = strings.Join(named(who, name), " and ")
 		}
 		pairs = append(pairs, "{"+args[i]+"}", value)
 	}
 	return strings.NewReplacer(pairs...).Replace(sentences[b.Code()])
 }
 
-// ids leaves people their ids, where no names are known: those who read put the names in.
-func ids(who string) string { return who }
+func named(who []string, name func(string) string) []string {
+	out := make([]string, len(who))
+	for i, x := range who {
+		out[i] = name(x)
+	}
+	return out
+}
 
-// count is a number as an argument.
-func count(n int) string { return strconv.Itoa(n) }
+// IDs leaves people their ids, where no names are known: those who read put the names in.
+func IDs(who string) string { return who }
+
+// Count is a number as an argument.
+func Count(n int) string { return strconv.Itoa(n) }
 
 // Sentences are all reasons that a device may give, by code, in English. device/language has them in each language, below [why].
 func Sentences() map[string]string { return sentences }

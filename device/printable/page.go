@@ -1,4 +1,4 @@
-package round
+package printable
 
 import (
 	"net/netip"
