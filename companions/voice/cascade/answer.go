@@ -12,6 +12,7 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"conch/companions/voice"
+	"conch/companions/voice/cascade/aloud"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 	"conch/device/language"
@@ -31,8 +32,8 @@ type answer struct {
 	calls   int
 
 	// owned by the goroutine that asks
-	parts parts
-	plain plain
+	parts aloud.Parts
+	plain aloud.Plain
 	cut   cutter
 	queue chan piece
 	times times
@@ -135,9 +136,7 @@ func (r *conversation) begin(order *asked) {
 	ctx, cancel := context.WithCancel(context.WithValue(r.ctx, turnKey{}, order.Turn))
 	a := &answer{id: id, turn: order.Turn, order: order, cancel: cancel, queue: make(chan piece, mostPieces),
 		spoken: &spoken{turn: order.Turn, item: turn.ItemID(r.next("said"))}}
-	if r.c.mind.early.Load() {
-		a.parts.in, a.parts.early = inThought, true
-	}
+	a.parts.Begin(r.c.mind.early.Load())
 	a.pump = kit.NewPump(ctx, a.turn, id, samples(r.cfg.MaxAnswer))
 	r.answers[id] = a
 	if r.spoken = append(r.spoken, a.spoken); len(r.spoken) > mostSpoken {
@@ -188,20 +187,20 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 		}
 	}
 	head, broken := "", false
-	speak := func(all []written) {
+	speak := func(all []aloud.Part) {
 		for _, w := range all {
-			text := w.text
-			if w.call != nil {
-				calls := spelled(*w.call, tools)
+			text := w.Text
+			if w.Call != nil {
+				calls := spelled(*w.Call, tools)
 				for _, c := range calls {
 					r.later(func() { r.called(a, c) })
 				}
-				if len(calls) > 0 || w.hard {
+				if len(calls) > 0 || w.Hard {
 					broken = broken || len(calls) == 0
 					continue
 				}
 			}
-			if text = a.plain.write(text); strings.TrimSpace(text) != "" {
+			if text = a.plain.Write(text); strings.TrimSpace(text) != "" {
 				text, head = head+text, ""
 				if a.worded.CompareAndSwap(false, true) {
 					a.times.mark(&a.times.words, a.order.at)
@@ -223,7 +222,7 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			r.later(func() { r.called(a, *s.call) })
 			return
 		}
-		speak(a.parts.write(s.text, false))
+		speak(a.parts.Write(s.text, false))
 	}
 	for try := (tries{}); ; {
 		e, err = r.c.mind.answer(ctx, messages, tools, began, on)
@@ -240,12 +239,12 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 		}
 	}
 	if err == nil {
-		a.parts.whole = e.why != "length"
-		if speak(a.parts.write("", true)); broken && !a.parts.said {
-			speak([]written{{text: language.Language(r.cfg.Language).Phrase("say.no_tools")}})
+		a.parts.Whole = e.why != "length"
+		if speak(a.parts.Write("", true)); broken && !a.parts.Said() {
+			speak([]aloud.Part{{Text: language.Language(r.cfg.Language).Phrase("say.no_tools")}})
 		}
-		r.c.mind.early.Store(a.parts.early)
-		a.say(a.cut.write(a.plain.flush(a.cut.n == 0 && strings.TrimSpace(a.cut.text) == "")))
+		r.c.mind.early.Store(a.parts.Early())
+		a.say(a.cut.write(a.plain.Flush(a.cut.n == 0 && strings.TrimSpace(a.cut.text) == "")))
 		a.say(a.cut.flush())
 	}
 	return e, err

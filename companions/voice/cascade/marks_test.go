@@ -5,6 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"conch/companions/voice/cascade/aloud"
 	"conch/coordinator/turn"
 )
 
@@ -14,24 +15,24 @@ var timer = []turn.ToolSpec{
 }
 
 // apart is what is said of a text that comes in pieces of n bytes, and the calls in it.
-func apart(text string, n int, p parts) (said string, calls []string) {
-	p.whole = true
-	var all []written
+func apart(text string, n int, p aloud.Parts) (said string, calls []string) {
+	p.Whole = true
+	var all []aloud.Part
 	for len(text) > n {
-		all, text = append(all, p.write(text[:n], false)...), text[n:]
+		all, text = append(all, p.Write(text[:n], false)...), text[n:]
 	}
-	all = append(append(all, p.write(text, false)...), p.write("", true)...)
+	all = append(append(all, p.Write(text, false)...), p.Write("", true)...)
 	for _, w := range all {
-		if w.call == nil {
-			said += w.text
+		if w.Call == nil {
+			said += w.Text
 			continue
 		}
-		found := spelled(*w.call, timer)
+		found := spelled(*w.Call, timer)
 		for _, c := range found {
 			calls = append(calls, c.name+" "+c.args)
 		}
-		if len(found) == 0 && !w.hard {
-			said += w.text
+		if len(found) == 0 && !w.Hard {
+			said += w.Text
 		}
 	}
 	return strings.TrimSpace(said), calls
@@ -120,7 +121,7 @@ func TestMarks(t *testing.T) {
 		{"{ is a brace.", "{ is a brace.", ""},
 	} {
 		for _, n := range []int{1, 2, 3, 7, 1000} {
-			said, calls := apart(row.text, n, parts{})
+			said, calls := apart(row.text, n, aloud.Parts{})
 			if said != row.said || strings.Join(calls, "\n") != row.calls {
 				t.Errorf("%q, %d bytes at a time: says %q, calls %q; want %q, %q", row.text, n, said, calls, row.said, row.calls)
 				break
@@ -132,18 +133,20 @@ func TestMarks(t *testing.T) {
 // TestThoughtsThatNoMarkOpens: a template may open them in the prompt, so that an answer has the closing mark alone. From the second answer on
 // nothing of them is said, and an answer without that mark is not lost.
 func TestThoughtsThatNoMarkOpens(t *testing.T) {
-	var p parts
-	p.whole = true
-	p.write("They greet me.</think>Hello.", false)
-	if p.write("", true); !p.early {
+	var p aloud.Parts
+	p.Whole = true
+	p.Write("They greet me.</think>Hello.", false)
+	if p.Write("", true); !p.Early() {
 		t.Fatal("it is not known")
 	}
+	var early aloud.Parts
+	early.Begin(true)
 	for text, want := range map[string]string{
 		"They ask again.\n\nOnce more.</think>It is four.": "It is four.",
 		"It is four.":             "It is four.",
 		"It is four.\n\nOr five.": "It is four.\n\nOr five.",
 	} {
-		if said, _ := apart(text, 3, parts{in: inThought, early: true}); said != want {
+		if said, _ := apart(text, 3, early); said != want {
 			t.Errorf("%q: says %q; want %q", text, said, want)
 		}
 	}
@@ -157,8 +160,8 @@ func FuzzMarks(f *testing.F) {
 		if n < 1 || len(text) > 2000 {
 			t.Skip("longer than what is looked at here, or no piece")
 		}
-		whole, calls := apart(text, 1<<20, parts{})
-		pieces, some := apart(text, n, parts{})
+		whole, calls := apart(text, 1<<20, aloud.Parts{})
+		pieces, some := apart(text, n, aloud.Parts{})
 		if whole != pieces || strings.Join(calls, "|") != strings.Join(some, "|") {
 			t.Errorf("whole %q %q, in pieces %q %q", whole, calls, pieces, some)
 		}

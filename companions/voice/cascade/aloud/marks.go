@@ -1,4 +1,6 @@
-package cascade
+// Package aloud takes apart what a model writes, while it is Part, into what is said, thought and called, and makes of the first what can
+// be read aloud. It is pure.
+package aloud
 
 import (
 	"encoding/json"
@@ -9,9 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// parts takes apart what a model writes, while it is written: what it says, what it thinks, the tools that it calls in its text, and the marks of
+// Parts takes apart what a model writes, while it is Part: what it says, what it thinks, the tools that it calls in its text, and the marks of
 // its template. A server that knows its model has done all that before; many do not. It is pure.
-type parts struct {
+type Parts struct {
 	held  string
 	in    region
 	shut  string // the mark that ends what this is in
@@ -19,7 +21,7 @@ type parts struct {
 	begun bool // something has come that is no space
 	said  bool // of that, something is text
 	line  bool // within a line: something of it was said
-	whole bool // it has ended by itself
+	Whole bool // it has ended by itself
 	mark  bool // a mark has opened the thought that this is in
 	early bool // it began with thoughts that no mark opens: the next answer will, too
 }
@@ -35,11 +37,11 @@ const (
 	inOver   // behind the end
 )
 
-// written is one of them: text, or where it is nil the body of a call.
-type written struct {
-	text string
-	call *string
-	hard bool // the call stood between marks of one: it is never said
+// Part is one of them: text, or where it is nil the body of a call.
+type Part struct {
+	Text string
+	Call *string
+	Hard bool // the call stood between marks of one: it is never said
 }
 
 // Bounds, in bytes.
@@ -132,8 +134,8 @@ func meaning(name string, closes, piped bool) sign {
 	return noSign
 }
 
-// write takes more of the text; end: that was all.
-func (p *parts) write(text string, end bool) (out []written) {
+// Write takes more of the text; end: that was all.
+func (p *Parts) Write(text string, end bool) (out []Part) {
 	p.held += text
 	for p.held != "" {
 		n := len(p.held)
@@ -157,8 +159,21 @@ func (p *parts) write(text string, end bool) (out []written) {
 	return out
 }
 
+// Begin says that the answers of this model begin with thoughts that no mark opens.
+func (p *Parts) Begin(early bool) {
+	if p.early = early; early {
+		p.in = inThought
+	}
+}
+
+// Early says that the next answer begins so.
+func (p *Parts) Early() bool { return p.early }
+
+// Said says that something of it was to be said.
+func (p *Parts) Said() bool { return p.said }
+
 // text takes what is said up to the next mark; 0: more is needed.
-func (p *parts) text(out *[]written, end bool) int {
+func (p *Parts) text(out *[]Part, end bool) int {
 	s := p.held
 	if !p.begun {
 		if n, ok := p.bare(s, out, end); n > 0 || !ok {
@@ -229,16 +244,16 @@ func closing(mark, name string) string {
 	return "</" + name + ">"
 }
 
-func (p *parts) enter(in region, shut string) {
+func (p *Parts) enter(in region, shut string) {
 	p.in, p.shut = in, shut
 	p.body.Reset()
 }
 
-func (p *parts) say(out *[]written, text string) {
+func (p *Parts) say(out *[]Part, text string) {
 	if text == "" {
 		return
 	}
-	*out = append(*out, written{text: text})
+	*out = append(*out, Part{Text: text})
 	rest := text[strings.LastIndexByte(text, '\n')+1:]
 	p.line = strings.TrimSpace(rest) != "" || p.line && rest == text
 	p.said = p.said || strings.TrimSpace(text) != ""
@@ -246,7 +261,7 @@ func (p *parts) say(out *[]written, text string) {
 }
 
 // bare looks whether an answer is JSON from its beginning, which may be a call without a mark; 0 and true: it is none.
-func (p *parts) bare(s string, out *[]written, end bool) (n int, ok bool) {
+func (p *Parts) bare(s string, out *[]Part, end bool) (n int, ok bool) {
 	body := strings.TrimLeft(s, " \t\r\n")
 	switch {
 	case body == "":
@@ -268,14 +283,14 @@ func (p *parts) bare(s string, out *[]written, end bool) (n int, ok bool) {
 	p.begun = true
 	n = len(s) - len(body) + int(d.InputOffset())
 	call := s[:n]
-	*out = append(*out, written{text: call, call: &call})
+	*out = append(*out, Part{Text: call, Call: &call})
 	return n, true
 }
 
 var toolFence = regexp.MustCompile("^```[ \t]*(tool_code|tool_calls?|function_calls?|tool|json|python|py|xml|)[ \t]*\r?\n")
 
 // fence takes a block of code that may be a call: it begins the answer, or is named so.
-func (p *parts) fence(s string, out *[]written, end bool) int {
+func (p *Parts) fence(s string, out *[]Part, end bool) int {
 	if p.line || !end && len(s) < 3 && strings.HasPrefix("```", s) {
 		if p.line {
 			p.say(out, s[:1])
@@ -298,7 +313,7 @@ func (p *parts) fence(s string, out *[]written, end bool) int {
 }
 
 // head takes the head of a message: "assistant", "final", "commentary to=functions.stop".
-func (p *parts) head(end bool) int {
+func (p *Parts) head(end bool) int {
 	s := p.held
 	at := strings.IndexAny(s, "<\n")
 	if at < 0 {
@@ -346,14 +361,14 @@ func (p *parts) head(end bool) int {
 
 var recipient = regexp.MustCompile(`to=(?:functions\.)?([A-Za-z0-9_.-]+)`)
 
-func (p *parts) keep(text string) {
+func (p *Parts) keep(text string) {
 	if p.body.Len()+len(text) <= mostBody {
 		p.body.WriteString(text)
 	}
 }
 
 // inside takes what is thought or called, up to the mark that ends it.
-func (p *parts) inside(out *[]written, end bool) int {
+func (p *Parts) inside(out *[]Part, end bool) int {
 	s := p.held
 	chars := "<[◁"
 	if p.shut == "```" {
@@ -406,17 +421,17 @@ func (p *parts) inside(out *[]written, end bool) int {
 var callEnds = map[string]bool{"call": true, "end": true, "eom_id": true, "tool▁calls▁end": true, "tool_calls_section_end": true}
 
 // called is the end of a call.
-func (p *parts) called(out *[]written, hard bool) {
+func (p *Parts) called(out *[]Part, hard bool) {
 	body, quoted := p.body.String(), p.in == inQuoted
 	p.enter(inText, "")
 	p.begun = true
 	if !quoted {
-		*out = append(*out, written{text: body, call: &body, hard: hard})
+		*out = append(*out, Part{Text: body, Call: &body, Hard: hard})
 	}
 }
 
 // end is the end of the answer: what no mark has ended is what it is all the same, and an answer that was taken for a thought is said.
-func (p *parts) end(out *[]written) {
+func (p *Parts) end(out *[]Part) {
 	switch body := strings.TrimSpace(p.body.String()); p.in {
 	case inCall, inQuoted:
 		p.called(out, p.shut != "```")
@@ -425,7 +440,7 @@ func (p *parts) end(out *[]written) {
 			body = body[i+2:] // thoughts are likelier above
 		}
 		p.early = p.early && (p.mark || body == "")
-		if !p.said && p.whole {
+		if !p.said && p.Whole {
 			p.say(out, body)
 		}
 	}

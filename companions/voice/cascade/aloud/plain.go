@@ -1,4 +1,4 @@
-package cascade
+package aloud
 
 import (
 	"regexp"
@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// plain turns what a model writes into what can be read aloud, while it is written: no markdown, code block, address or
+// Plain turns what a model writes into what can be read aloud, while it is written: no markdown, code block, address or
 // emoji. What cannot be decided yet is held, in bounds, until more comes. It is pure.
-type plain struct {
+type Plain struct {
 	held   string // not decided
 	inLine bool   // something of the line was seen
 	fence  string // the mark that ends the code block that this is in; "": none
@@ -24,11 +24,11 @@ const (
 	mostCoded = 1000
 )
 
-// write takes more text, and returns what can be said of it.
-func (p *plain) write(text string) string { return p.turn(text, false) }
+// Write takes more text, and returns what can be said of it.
+func (p *Plain) Write(text string) string { return p.turn(text, false) }
 
-// flush returns the rest. An answer that is nothing but code is read as it is.
-func (p *plain) flush(silent bool) string {
+// Flush returns the rest. An answer that is nothing but code is read as it is.
+func (p *Plain) Flush(silent bool) string {
 	out := p.turn("", true)
 	if silent && strings.TrimSpace(out) == "" {
 		out = p.coded.String()
@@ -36,7 +36,7 @@ func (p *plain) flush(silent bool) string {
 	return out
 }
 
-func (p *plain) turn(text string, end bool) string {
+func (p *Plain) turn(text string, end bool) string {
 	p.held += text
 	var out strings.Builder
 	for p.held != "" {
@@ -54,7 +54,7 @@ func (p *plain) turn(text string, end bool) string {
 }
 
 // next decides about the beginning of s: how much of it is taken, and what is said in its place; false: more is needed.
-func (p *plain) next(s string, end bool) (n int, said string, ok bool) {
+func (p *Plain) next(s string, end bool) (n int, said string, ok bool) {
 	switch {
 	case p.fence != "":
 		return p.code(s, end)
@@ -106,7 +106,7 @@ func (p *plain) next(s string, end bool) (n int, said string, ok bool) {
 }
 
 // code passes over a line of a code block, and remembers the beginning of it.
-func (p *plain) code(s string, end bool) (int, string, bool) {
+func (p *Plain) code(s string, end bool) (int, string, bool) {
 	i := strings.IndexByte(s, '\n')
 	if i < 0 && !end && len(s) < mostHeld {
 		return 0, "", false
@@ -132,7 +132,7 @@ var (
 )
 
 // lineStart decides what begins a line.
-func (p *plain) lineStart(s string, end bool) (int, string, bool) {
+func (p *Plain) lineStart(s string, end bool) (int, string, bool) {
 	body := strings.TrimLeft(s, " \t")
 	lead := len(s) - len(body)
 	if body == "" {
@@ -203,9 +203,9 @@ func row(line string) string {
 	}
 	var all []string
 	for c := range strings.SplitSeq(strings.Trim(line, "| \t\n"), "|") {
-		var inner plain
+		var inner Plain
 		inner.inLine = true
-		if c = strings.TrimSpace(inner.write(strings.TrimSpace(c)) + inner.flush(false)); c != "" {
+		if c = strings.TrimSpace(inner.Write(strings.TrimSpace(c)) + inner.Flush(false)); c != "" {
 			all = append(all, c)
 		}
 	}
@@ -213,7 +213,7 @@ func row(line string) string {
 }
 
 // emphasis drops marks, and keeps what is between words for what it is.
-func (p *plain) emphasis(s string, c rune, end bool) (int, string, bool) {
+func (p *Plain) emphasis(s string, c rune, end bool) (int, string, bool) {
 	n := len(s) - len(strings.TrimLeft(s, string(c)))
 	if n == len(s) && !end {
 		return 0, "", false
@@ -235,7 +235,7 @@ func (p *plain) emphasis(s string, c rune, end bool) (int, string, bool) {
 var footnote = regexp.MustCompile(`^\^?[\d, ]+$`)
 
 // bracket reads a link or an image as its text, and a note's number as nothing.
-func (p *plain) bracket(s string, at int, end bool) (int, string, bool) {
+func (p *Plain) bracket(s string, at int, end bool) (int, string, bool) {
 	shut := strings.IndexAny(s, "]\n")
 	if shut < 0 && !end && len(s) < mostHeld {
 		return 0, "", false
@@ -261,15 +261,15 @@ func (p *plain) bracket(s string, at int, end bool) (int, string, bool) {
 	} else if footnote.MatchString(text) {
 		return n, "", true
 	}
-	var inner plain
+	var inner Plain
 	inner.inLine = true
-	return n, inner.write(text) + inner.flush(false), true
+	return n, inner.Write(text) + inner.Flush(false), true
 }
 
 var tags = regexp.MustCompile(`^</?([a-zA-Z][a-zA-Z0-9]*)([ \t/][^<>\n]*)?>`)
 
 // tag drops one of HTML.
-func (p *plain) tag(s string, end bool) (int, string, bool) {
+func (p *Plain) tag(s string, end bool) (int, string, bool) {
 	if m := tags.FindStringSubmatch(s); m != nil {
 		switch strings.ToLower(m[1]) {
 		case "br", "p", "li", "div":
@@ -290,7 +290,7 @@ func (p *plain) tag(s string, end bool) (int, string, bool) {
 var addresses = []string{"https://", "http://", "www."}
 
 // address reads of one no more than its host; 0 taken: this is none.
-func (p *plain) address(s string, end bool) (int, string, bool) {
+func (p *Plain) address(s string, end bool) (int, string, bool) {
 	if unicode.IsLetter(p.last) || unicode.IsDigit(p.last) {
 		return 0, "", true
 	}
