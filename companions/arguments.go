@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strconv"
@@ -62,6 +63,43 @@ func newArguments(raw []byte) (a arguments, err error) {
 		return a, err
 	}
 	return a, nil
+}
+
+// whole writes numbers without a fraction as integers, as the schema reads them: 600.0 and 6e2 are 600.
+func whole(args string) string {
+	d := json.NewDecoder(strings.NewReader(args))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return args
+	}
+	changed := false
+	var walk func(v any) any
+	walk = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for k := range v {
+				v[k] = walk(v[k])
+			}
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i])
+			}
+		case json.Number:
+			const exact = 1 << 53
+			if f, err := v.Float64(); err == nil && strings.ContainsAny(string(v), ".eE") && f == math.Trunc(f) && math.Abs(f) <= exact {
+				changed = true
+				return json.Number(strconv.FormatInt(int64(f), 10))
+			}
+		}
+		return v
+	}
+	v = walk(v)
+	out, err := json.Marshal(v)
+	if err != nil || !changed {
+		return args
+	}
+	return string(out)
 }
 
 // check refuses arguments in words that a model can mend them by, and a person understands.

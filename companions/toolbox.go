@@ -257,6 +257,7 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 		log.Warn(logToolFailed, "err", err)
 		return sorry("The arguments were refused: %v. Correct them and try again, or ask.", err)
 	}
+	args = whole(args)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()

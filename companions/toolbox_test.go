@@ -333,3 +333,20 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// TestWholeNumbers: a number that the schema takes for an integer is one for the tool, too.
+func TestWholeNumbers(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"seconds":600.0}`:                `{"seconds":600}`,
+		`{"a":[6e2,{"b":-1.0E1}],"c":1.5}`: `{"a":[600,{"b":-10}],"c":1.5}`,
+		`{"seconds": 600}`:                 `{"seconds": 600}`,
+		`{"n":1e300}`:                      `{"n":1e300}`,
+		`{"n":1e999}`:                      `{"n":1e999}`,
+		`{"text":"1.0"}`:                   `{"text":"1.0"}`,
+		`nonsense`:                         `nonsense`,
+	} {
+		if got := whole(args); got != want {
+			t.Errorf("%s is %s; want %s", args, got, want)
+		}
+	}
+}
