@@ -299,7 +299,8 @@ func (c *Coordinator) Audio(ctx context.Context, id turn.ID, pcm []int16) int {
 		n = s.write(ctx, pcm)
 	}
 	if n < len(pcm) {
-		c.audioOf.Store(&id)
+		of := id // not the parameter, which would be on the heap with each call
+		c.audioOf.Store(&of)
 		c.audioStale.Add(uint64(len(pcm) - n))
 	}
 	return n
