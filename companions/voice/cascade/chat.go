@@ -11,6 +11,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -413,6 +414,9 @@ func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*opena
 	}
 }
 
+// systemRole finds that a template has no role of a system; an "internal system error" is none of that.
+var systemRole = regexp.MustCompile(`system[a-z' ]*(?:role|message|prompt)|roles? [a-z' ]*system|only user(?:,| and) assistant`)
+
 // leaveOut takes one part out of a request: one that is named, else, if not only named ones go, any; "": none is left.
 func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool) string {
 	parts := []struct {
@@ -422,7 +426,7 @@ func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool
 	}{
 		{"usage", "stream_options", q.StreamOptions != nil, func() { q.StreamOptions = nil }},
 		{"kwargs", "template_kwargs", q.ChatTemplateKwargs != nil, func() { q.ChatTemplateKwargs = nil }},
-		{"system", "system", hasSystem(q.Messages), func() { q.Messages = unsystemed(q.Messages) }},
+		{"system", systemRole.FindString(text), hasSystem(q.Messages), func() { q.Messages = unsystemed(q.Messages) }},
 		{"tools", "tool", q.Tools != nil, func() { q.Tools = nil }},
 	}
 	for _, any := range []bool{false, true} {
@@ -430,7 +434,7 @@ func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool
 			break
 		}
 		for _, p := range parts {
-			if p.there && (any || strings.Contains(text, p.word)) {
+			if p.there && (any || p.word != "" && strings.Contains(text, p.word)) {
 				p.drop()
 				return p.name
 			}

@@ -108,6 +108,13 @@ func TestMarks(t *testing.T) {
 		{`<|tool_call|>[{"name": "set_timer", "arguments": {"seconds": 600}}]`, "", set},
 		{"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>set_timer\n```json\n{\"seconds\": 600}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "", set},
 		{`<tool_call>{"name":"timers","arguments":{"do":"set_timer","seconds":600}}</tool_call>`, "", set},
+		{"[set_timer(seconds=600)]", "", set},
+		{`[set_timer(seconds=600), set_timer(seconds=60, name="tea")]`, "", both},
+		{"set_timer(seconds=600)\n", "", set},
+		{"<|python_start|>[set_timer(seconds=600)]<|python_end|>", "", set},
+		{`functools[{"name": "set_timer", "arguments": {"seconds": 600}}]`, "", set},
+		{`<|tool_calls_section_begin|><|tool_call_begin|>functions.set_timer:0<|tool_call_argument_begin|>{"seconds":600}<|tool_call_end|><|tool_calls_section_end|>`, "", set},
+		{"<function_calls>\n<invoke name=\"set_timer\">\n<parameter name=\"seconds\">600</parameter>\n</invoke>\n</function_calls>", "", set},
 		{"<tool_call>nonsense</tool_call>", "", ""},
 		{"<tool_call>{\"name\":", "", ""},
 		// what is none
@@ -117,6 +124,11 @@ func TestMarks(t *testing.T) {
 		{"```json\n{\"a\":1}\n```", "```json\n{\"a\":1}\n```", ""},
 		{"Do this.\n```sh\nls\n```\nThat is all.", "Do this.\n```sh\nls\n```\nThat is all.", ""},
 		{"```go\nx := 1\n```", "```go\nx := 1\n```", ""},
+		{"[Music] It is four.", "[Music] It is four.", ""},
+		{"f(x) is a function.", "f(x) is a function.", ""},
+		{"print(x)", "print(x)", ""},
+		{"functools is a module.", "functools is a module.", ""},
+		{"Yes", "Yes", ""},
 		{"[1] is a note.", "[1] is a note.", ""},
 		{"{ is a brace.", "{ is a brace.", ""},
 	} {
@@ -148,6 +160,15 @@ func TestThoughtsThatNoMarkOpens(t *testing.T) {
 	} {
 		if said, _ := apart(text, 3, early); said != want {
 			t.Errorf("%q: says %q; want %q", text, said, want)
+		}
+	}
+}
+
+// TestNoCallWhereNoToolWasOffered: words that are to be said are words, whatever they look like.
+func TestNoCallWhereNoToolWasOffered(t *testing.T) {
+	for _, body := range []string{`{"name":"set_timer","arguments":{}}`, "<function=set_timer>{}</function>", "set_timer(seconds=600)"} {
+		if all := spelled(body, nil); len(all) > 0 {
+			t.Errorf("%s: %v", body, all)
 		}
 	}
 }

@@ -12,8 +12,11 @@ import (
 
 // A model that cannot call tools in the way of its server spells its calls out in its text. There are some ten ways.
 
-// spelled are the calls that the body of a call has; none: it has none that can be read.
+// spelled are the calls that the body of a call has; none: it has none that can be read, or no tool was offered.
 func spelled(body string, tools []turn.ToolSpec) (all []call) {
+	if len(tools) == 0 {
+		return nil
+	}
 	for _, read := range []func(string, []turn.ToolSpec) []call{asTags, asJSON, asCode} {
 		if all = read(body, tools); len(all) > 0 {
 			break
@@ -75,11 +78,11 @@ func isText(name, argument string, tools []turn.ToolSpec) bool {
 
 // bareName is the name of a tool without the space that a model puts it into.
 func bareName(name string) string {
-	name = strings.TrimSuffix(name, ".call")
+	name, _, _ = strings.Cut(strings.TrimSuffix(name, ".call"), ":")
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-var nameBefore = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(?:\[ARGS\]|<｜tool▁sep｜>|<\|[a-z_]+\|>|\s|` + "```(?:json)?" + `)*$`)
+var nameBefore = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(?::\d+)?(?:\[ARGS\]|<｜tool▁sep｜>|<\|[a-z_]+\|>|\s|` + "```(?:json)?" + `)*$`)
 
 // asJSON reads objects that have a name and arguments, alone or in a list, and objects of arguments behind a name.
 func asJSON(body string, tools []turn.ToolSpec) (all []call) {

@@ -66,7 +66,7 @@ var (
 	angled    = regexp.MustCompile(`^<([|｜]?)(/?)([A-Za-z][^<>|｜\n]{0,60}|/)([|｜]?)>`)
 	squared   = regexp.MustCompile(`^\[(/?)(THINK|TOOL_CALLS|INST|AVAILABLE_TOOLS)\]`)
 	thinking  = regexp.MustCompile(`^(begin_of_|start_|seed:|unused94)?(think|thought|thoughts|thinking|reason|reasoning|reflect|reflection|analysis|scratchpad|monologue|inner_monologue|solution_plan)?$`)
-	callMarks = regexp.MustCompile(`^(tool_?calls?(_begin|_section_begin|s_begin)?|function_?calls?|tool_?code|python_?tag|function=.*|function name=.*|invoke name=.*|tool_use|action_start|plugin)$`)
+	callMarks = regexp.MustCompile(`^(tool_?calls?(_begin|_section_begin|s_begin)?|function_?calls?|tool_?code|python_?(tag|start)|function=.*|function name=.*|invoke name=.*|tool_use|action_start|plugin)$`)
 	turnEnds  = regexp.MustCompile(`^(im_end|eot_id|eot|endoftext|end_of_turn|end_of_text|end_of_sentence|eos|return|end_of_turn_token|endofprompt)$`)
 )
 
@@ -263,6 +263,10 @@ func (p *Parts) say(out *[]Part, text string) {
 // bare looks whether an answer is JSON from its beginning, which may be a call without a mark; 0 and true: it is none.
 func (p *Parts) bare(s string, out *[]Part, end bool) (n int, ok bool) {
 	body := strings.TrimLeft(s, " \t\r\n")
+	if n, ok := p.code(s, body, out, end); n > 0 || !ok {
+		return n, ok
+	}
+	body = strings.TrimPrefix(body, "functools")
 	switch {
 	case body == "":
 		return len(s), true
@@ -284,6 +288,33 @@ func (p *Parts) bare(s string, out *[]Part, end bool) (n int, ok bool) {
 	n = len(s) - len(body) + int(d.InputOffset())
 	call := s[:n]
 	*out = append(*out, Part{Text: call, Call: &call})
+	return n, true
+}
+
+var (
+	mayBeCode = regexp.MustCompile(`^\[?[A-Za-z_][A-Za-z0-9_.]*$|^\[$`)
+	isCode    = regexp.MustCompile(`^\[?[A-Za-z_][A-Za-z0-9_.]*\(`)
+)
+
+// code takes a first line that is nothing but a call as Python has it: set_timer(seconds=600), also in a list.
+func (p *Parts) code(s, body string, out *[]Part, end bool) (n int, ok bool) {
+	if mayBeCode.MatchString(body) && !end && len(body) < mostMark {
+		return 0, false
+	}
+	if !isCode.MatchString(body) {
+		return 0, true
+	}
+	line, _, whole := strings.Cut(body, "\n")
+	if !whole && !end && len(body) < mostBody {
+		return 0, false
+	}
+	if line = strings.TrimRight(line, " \r"); !strings.HasSuffix(line, ")") && !strings.HasSuffix(line, ")]") {
+		return 0, true
+	}
+	p.begun = true
+	n = len(s) - len(body) + len(line)
+	text := s[:n]
+	*out = append(*out, Part{Text: text, Call: &text})
 	return n, true
 }
 
@@ -418,7 +449,7 @@ func (p *Parts) inside(out *[]Part, end bool) int {
 	return size
 }
 
-var callEnds = map[string]bool{"call": true, "end": true, "eom_id": true, "tool▁calls▁end": true, "tool_calls_section_end": true}
+var callEnds = map[string]bool{"call": true, "end": true, "eom_id": true, "python_end": true, "tool▁calls▁end": true, "tool_calls_section_end": true}
 
 // called is the end of a call.
 func (p *Parts) called(out *[]Part, hard bool) {
