@@ -83,17 +83,34 @@ func TestADamagedCopyIsPutAsideToo(t *testing.T) {
 
 // What a worn card has damaged while it was open does not take the place of the copy.
 func TestADamagedFileIsNotCopied(t *testing.T) {
-	path := file(t)
-	k := opened(t, path)
-	put(t, k, "reminders", "", "a", "the pills")
-	check(t, k.copy())
-	before := bytesOf(t, path+copied)
-	put(t, k, "reminders", "", "b", strings.Repeat("x", 20_000))
-	check(t, os.Truncate(path, int64(2*os.Getpagesize())))
-	if err := k.copy(); err == nil || !bytes.Equal(bytesOf(t, path+copied), before) {
-		t.Errorf("it was copied: %v", err)
+	for name, damage := range map[string]func(path string) error{
+		"cut":          func(path string) error { return os.Truncate(path, int64(2*os.Getpagesize())) },
+		"a first page": func(path string) error { return overwrite(path, make([]byte, 512)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := file(t)
+			k := opened(t, path)
+			put(t, k, "reminders", "", "a", "the pills")
+			check(t, k.copy())
+			before := bytesOf(t, path+copied)
+			put(t, k, "reminders", "", "b", strings.Repeat("x", 20_000))
+			check(t, damage(path))
+			if err := k.copy(); err == nil || !bytes.Equal(bytesOf(t, path+copied), before) {
+				t.Errorf("it was copied: %v", err)
+			}
+			k.dirty.Store(false) // nor at the end
+		})
 	}
-	k.dirty.Store(false) // nor at the end
+}
+
+// overwrite puts bytes over the beginning of a file.
+func overwrite(path string, with []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(with, 0)
+	return errors.Join(err, f.Close())
 }
 
 // A copy is made some time behind the first write, once for all of them, and none while nothing is written; what is erased is gone from it at once.
