@@ -117,7 +117,6 @@ func (s *server) serve(ctx context.Context) error {
 	}
 	defer func() { _ = by.Close() }()
 	session := &session{by, make(chan struct{})}
-	s.meet(session)
 	tools, err := s.list(ctx, session, nil)
 	lost := make(chan error, 1)
 	go func() { lost <- session.Wait() }() // ends with the session
@@ -280,6 +279,7 @@ func (s *server) list(ctx context.Context, session *session, had []skills.Tool) 
 	s.note(func(st *State) {
 		st.Is, st.Trouble, st.Tools, st.LatencyMS = Ready, "", names, float64(took.Microseconds())/1000
 	})
+	s.meet(session) // a server that answers calls is in no state of loss
 	if had != nil && slices.EqualFunc(had, tools, sameTool) {
 		return had, nil
 	}
