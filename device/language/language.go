@@ -30,11 +30,16 @@ const English Language = "en"
 //go:embed *.toml
 var files embed.FS
 
+// head is what a file of a language begins with, above its sentences.
+type head struct {
+	Name   string // in the language itself
+	Espeak string // voice of espeak-ng that speaks it
+	Plural string // of families
+}
+
 // table is a file of a language.
 type table struct {
-	Name    string // in the language itself
-	Espeak  string // voice of espeak-ng that speaks it
-	Plural  string // of families
+	head
 	phrases map[string]phrase
 }
 
@@ -63,19 +68,22 @@ func (l Language) table() *table {
 		if !l.Known() {
 			return English.table()
 		}
-		read, _ = tables.LoadOrStore(l, sync.OnceValue(func() *table {
-			text, err := files.ReadFile(string(l) + ".toml")
-			if err != nil {
-				panic(err) //nolint:forbidigo // it is in the program
-			}
-			t, err := parse(string(text))
-			if err != nil {
-				panic(fmt.Sprintf("language: %s.toml: %v", l, err)) //nolint:forbidigo // every file is read by a test
-			}
-			return t
-		}))
+		read, _ = tables.LoadOrStore(l, sync.OnceValue(func() *table { return must(l, parse) }))
 	}
 	return read.(func() *table)()
+}
+
+// must is what read makes of the file of a language that there is. A test reads every file.
+func must[T any](l Language, read func(text string) (T, error)) T {
+	text, err := files.ReadFile(l.Code() + ".toml")
+	if err != nil {
+		panic(err) //nolint:forbidigo // it is in the program
+	}
+	v, err := read(string(text))
+	if err != nil {
+		panic(fmt.Sprintf("language: %s.toml: %v", l, err)) //nolint:forbidigo // every file is read by a test
+	}
+	return v
 }
 
 // Section is all of one section of the language's file, by its keys: of those without a plural.
@@ -89,19 +97,28 @@ func (l Language) Section(name string) map[string]string {
 	return all
 }
 
+// parseHead reads what stands above the sentences, and not the sentences: to name a language costs a hundredth of reading it.
+func parseHead(text string) (h head, err error) {
+	above, _, _ := strings.Cut(text, "\n[")
+	if _, err := toml.Decode(above, &h); err != nil {
+		return h, err
+	}
+	if _, ok := families[h.Plural]; !ok {
+		return h, fmt.Errorf("plural = %q: want one of %s", h.Plural, strings.Join(familyNames(), ", "))
+	}
+	return h, nil
+}
+
 func parse(text string) (*table, error) {
-	var head table
-	if _, err := toml.Decode(text, &head); err != nil {
+	above, err := parseHead(text)
+	if err != nil {
 		return nil, err
 	}
 	var tree map[string]any
 	if _, err := toml.Decode(text, &tree); err != nil {
 		return nil, err
 	}
-	if _, ok := families[head.Plural]; !ok {
-		return nil, fmt.Errorf("plural = %q: want one of %s", head.Plural, strings.Join(familyNames(), ", "))
-	}
-	head.phrases = map[string]phrase{}
+	t := &table{above, map[string]phrase{}}
 	for section, in := range tree {
 		if keys, ok := in.(map[string]any); ok {
 			for key, v := range keys {
@@ -109,11 +126,11 @@ func parse(text string) (*table, error) {
 				if err != nil {
 					return nil, fmt.Errorf("%s.%s: %w", section, key, err)
 				}
-				head.phrases[section+"."+key] = p
+				t.phrases[section+"."+key] = p
 			}
 		}
 	}
-	return &head, nil
+	return t, nil
 }
 
 func parsePhrase(v any) (phrase, error) {
@@ -159,10 +176,10 @@ func (l Language) Code() string {
 }
 
 // Name is what the language is called by those who speak it.
-func (l Language) Name() string { return l.table().Name }
+func (l Language) Name() string { return must(l, parseHead).Name }
 
 // Voice is what espeak-ng calls a voice that speaks it.
-func (l Language) Voice() string { return l.table().Espeak }
+func (l Language) Voice() string { return must(l, parseHead).Espeak }
 
 // Phrase is a sentence of the language, with its arguments: a name, then a value, as in Phrase("pair.moved", "peer", name). What the
 // language does not have is said in English.
