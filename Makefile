@@ -159,12 +159,34 @@ check: deps-test lint-tool ## format, vet, lint, long lines, forbidden paths, sk
 	@$(MAKE) build
 	@$(GO) run ./device/house -binary bin/conch
 
+# COUNT=1 runs tests whose last result is known, too.
+COUNT  ?=
+GOTEST := $(GO) test -json $(if $(COUNT),-count=$(COUNT))
+
 .PHONY: test
-test: deps-test ## all tests (ten to twenty minutes on two cores, compiling included)
+test: deps-test ## all tests but the long ones (some five minutes on two cores)
 	@{ status=0; if [ '$(PKG)' = ./... ]; then \
-		$(GO) test -json -p 3 -timeout 10m $$($(GO) list ./... | grep -vxF $(TIMED:./%=-e conch/%)) || status=1; \
-		$(GO) test -json -p 1 -timeout 15m $(TIMED) || status=1; \
-	else $(GO) test -json -p 2 -timeout 15m $(PKG) || status=1; fi; exit $$status; } | $(GO) run ./device/testlog
+		long=$$($(GO) run ./device/testlog names); echo "left to make test-long: $$(grep -c . device/testlog/long.txt) tests"; \
+		$(GOTEST) -skip "$$long" -p 3 -timeout 10m $$($(GO) list ./... | grep -vxF $(TIMED:./%=-e conch/%)) || status=1; \
+		$(GOTEST) -skip "$$long" -p 1 -timeout 15m $(TIMED) || status=1; \
+	else $(GOTEST) -p 2 -timeout 15m $(PKG) || status=1; fi; exit $$status; } | $(GO) run ./device/testlog
+
+.PHONY: test-long
+test-long: deps-test ## the tests that keep real time for long (device/testlog/long.txt; some ten minutes)
+	@$(GOTEST) -run "$$($(GO) run ./device/testlog names)" -p 1 -timeout 15m $$($(GO) run ./device/testlog packages) | $(GO) run ./device/testlog
+
+OFTEN ?= 10
+BUSY  ?= 0
+
+.PHONY: test-often
+test-often: deps-test ## make test OFTEN times (default 10), beside BUSY busy loops (default 0); each run is a line in build/often.txt
+	@mkdir -p build; busy=(); trap 'for pid in "$${busy[@]}"; do kill "$$pid"; done' EXIT; \
+	for ((i = 0; i < $(BUSY); i++)); do ( trap - EXIT; while :; do :; done ) & busy+=($$!); done; red=0; \
+	for ((run = 1; run <= $(OFTEN); run++)); do \
+		start=$$SECONDS; how=green; $(MAKE) $(or $(TESTS),test) COUNT=1 >build/often.log 2>&1 || { how=red; red=1; cp build/often.log build/often-$$run.log; }; \
+		echo "$$(date -u +%FT%TZ) $$(git rev-parse --short HEAD) $(or $(TESTS),test) busy=$(BUSY) $$run/$(OFTEN) $$((SECONDS - start)) s $$how" | tee -a build/often.txt; \
+		[ $$how = green ] || grep -A100 'packages failed' build/often.log; \
+	done; exit $$red
 
 .PHONY: quick
 quick: deps ## the tests that need neither sound nor network: machines, decoders, tables, boards (half a minute)

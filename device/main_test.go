@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"time"
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 	// The tests that run side by side are devices in real time, which wait nearly always: one takes 4 % of a core. A
 	// -parallel on the command line comes later and wins.
 	_ = flag.Set("test.parallel", "12") // every test binary has it
+	debug.SetGCPercent(400)             // the heap of dozens of devices is small, and collecting it was a tenth of the work
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		if program.dir != "" {
 			_ = os.RemoveAll(program.dir)

@@ -1,10 +1,13 @@
 // Command testlog reads what go test -json says and prints what people want of it: a line a package, each skipped test with its own
 // reason, all that failed tests said and nothing of those that passed, and at the very end which failed, or were running when the
 // time was up. It ends with status 1 where something failed.
+//
+// testlog names and testlog packages print which tests are long (long.txt): a pattern for -run and -skip, and where they are.
 package main
 
 import (
 	"bufio"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,10 +17,44 @@ import (
 	"strings"
 )
 
+// listed are the tests that keep real time for some eight seconds or more, a package and a test a line. What is not listed runs in
+// make test: a line too few makes that longer, and loses no test.
+//
+//go:embed long.txt
+var listed string
+
 func main() {
+	switch arg := strings.Join(os.Args[1:], " "); arg {
+	case "names":
+		fmt.Println(names(listed))
+		return
+	case "packages":
+		fmt.Println(packages(listed))
+		return
+	}
 	if !summarize(os.Stdin, os.Stdout) {
 		os.Exit(1)
 	}
+}
+
+// names is the pattern that go test takes for the listed tests.
+func names(list string) string {
+	var all []string
+	for line := range strings.Lines(list) {
+		_, test, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all = append(all, "^"+strings.ReplaceAll(test, "/", "$/^")+"$")
+	}
+	return strings.Join(all, "|")
+}
+
+// packages are those of the listed tests, each once.
+func packages(list string) string {
+	var all []string
+	for line := range strings.Lines(list) {
+		dir, _, _ := strings.Cut(line, " ")
+		all = append(all, "./"+dir)
+	}
+	return strings.Join(slices.Compact(all), " ")
 }
 
 // event is a line of go test -json (go doc test2json); builds that fail have an ImportPath in place of a package.

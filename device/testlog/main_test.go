@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -53,5 +55,42 @@ func TestWhatPeopleWantOfALog(t *testing.T) {
 		if ok := summarize(strings.NewReader(c.in), &out); ok != c.ok || out.String() != c.want {
 			t.Errorf("%s: %v\n got %q\nwant %q", name, ok, out.String(), c.want)
 		}
+	}
+}
+
+// A test that was renamed would run in make test again, and its line would name nothing.
+func TestEachLongTestIsThere(t *testing.T) {
+	for line := range strings.Lines(listed) {
+		dir, test, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		top, story, _ := strings.Cut(test, "/")
+		found := false
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || strings.Contains(string(text), "\nfunc "+top+"(")
+		}
+		if story != "" {
+			_, err := os.Stat(filepath.Join("../..", dir, "testdata", story+".txtar"))
+			found = found && err == nil
+		}
+		if !found {
+			t.Errorf("long.txt: %s has no %s", dir, test)
+		}
+	}
+}
+
+func TestNamesOfLongTests(t *testing.T) {
+	const list = "a/b TestOne\na/b TestTwo/part\nc TestThree\n"
+	if got := names(list); got != "^TestOne$|^TestTwo$/^part$|^TestThree$" {
+		t.Error(got)
+	}
+	if got := packages(list); got != "./a/b ./c" {
+		t.Error(got)
 	}
 }
