@@ -15,9 +15,7 @@ func (b *box) double(held time.Duration) (inTime bool) {
 	inTime = true
 	for range 2 {
 		began := time.Now()
-		b.hand.Press()
-		b.pause(held)
-		b.hand.Release()
+		b.taps(held)
 		inTime = inTime && time.Since(began) < held+late
 		b.pause(80 * time.Millisecond)
 	}

@@ -103,9 +103,7 @@ func TestAPressOnAMutedDevice(t *testing.T) {
 		b.question("long")
 		b.until("it is heard", b.Speaking)
 		b.pause(300 * time.Millisecond)
-		b.hand.Press()
-		b.pause(row.held)
-		b.hand.Release()
+		b.taps(row.held)
 		b.until("the press has ended", func() bool { return len(b.turnsEnded()) == 2 })
 		b.pause(1500 * time.Millisecond) // a button that is down could have words until then
 		if r := b.turnsEnded()[1]; r.Reason != row.want.String() || r.Words != string(row.says) || len(b.turnsEnded()) != 2 {

@@ -81,9 +81,7 @@ func TestHangingUpGivesTheBookBackOnTheCard(t *testing.T) {
 	b.pause(1500 * time.Millisecond)
 	b.asked.Add(-1) // a press that hangs up begins no turn
 	hung := b.now()
-	b.hand.Press()
-	b.pause(50 * time.Millisecond)
-	b.hand.Release()
+	b.taps(50 * time.Millisecond)
 	var gaps []gap
 	b.until("back", func() bool {
 		all, since := b.gaps(sounded)

@@ -29,9 +29,7 @@ func callers(t *testing.T, f *flat) (hall, kitchen *inFlat) {
 
 // tap presses the button and lets go of it.
 func (x *inFlat) tap() {
-	x.hand.Press()
-	x.pause(50 * time.Millisecond)
-	x.hand.Release()
+	x.taps(50 * time.Millisecond)
 }
 
 func (x *inFlat) logged(what string) bool { return x.log.count(what) > 0 }

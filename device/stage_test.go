@@ -286,6 +286,15 @@ func (b *box) quiet() {
 // pause lets d pass, for what has no event of its own.
 func (b *box) pause(d time.Duration) { <-time.After(d) }
 
+// taps holds the button for at least so long as the device sees it.
+func (b *box) taps(held time.Duration) {
+	b.t.Helper()
+	b.hand.Press()
+	b.until("touched", b.hand.Seen)
+	b.pause(held)
+	b.hand.Release()
+}
+
 // nextTurn runs f and returns the first turn that ends after it began, when the device is quiet again.
 func (b *box) nextTurn(f func()) control.Turn {
 	b.t.Helper()

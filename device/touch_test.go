@@ -218,9 +218,7 @@ func TestALongHoldWithoutAHandLeavesNoRoom(t *testing.T) {
 	if code := opens(t, b.box).posts("room/leave"); code != http.StatusNotFound {
 		t.Errorf("a page leaves the room: %d", code)
 	}
-	b.hand.Press()
-	b.pause(veryLongEnough)
-	b.hand.Release()
+	b.taps(veryLongEnough)
 	b.restarts()
 	if b.link.Room() != nil {
 		t.Error("ten seconds of a hand do not leave the room")

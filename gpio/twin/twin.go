@@ -30,6 +30,10 @@ func (b *Button) Press() { b.line.Set(true) }
 // Watched reports whether Run has read the contact: one that is closed before that is down at the start, which is no press.
 func (b *Button) Watched() bool { return b.line.waited.Load() }
 
+// Seen reports whether Run has dealt with each move of the contact. Of one that closes and opens unseen nobody knows for how long
+// it was closed: a machine that stands still takes it for a glitch.
+func (b *Button) Seen() bool { return b.line.dealt.Load() == b.line.moved.Load() }
+
 // Release opens it.
 func (b *Button) Release() { b.line.Set(false) }
 
@@ -40,6 +44,9 @@ type Line struct {
 	down   atomic.Bool
 	waited atomic.Bool
 	edges  chan struct{}
+	moved  atomic.Int64  // edges that were queued
+	dealt  atomic.Int64  // edges that were read before the reader waited again
+	read   int64         // edges that were read; the reader's
 	woken  chan struct{} // of one
 }
 
@@ -55,6 +62,7 @@ func (l *Line) Set(down bool) {
 	}
 	select {
 	case l.edges <- struct{}{}:
+		l.moved.Add(1)
 	default:
 	}
 }
@@ -62,10 +70,12 @@ func (l *Line) Set(down bool) {
 // Wait implements gpio.Line.
 func (l *Line) Wait(timeout time.Duration) bool {
 	l.waited.Store(true)
+	l.dealt.Store(l.read)
 	t := time.NewTimer(timeout)
 	defer t.Stop()
 	select {
 	case <-l.edges:
+		l.read++
 		return true
 	case <-l.woken:
 		return false
