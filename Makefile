@@ -1,4 +1,4 @@
-# conch: `make` alone lists what there is to do.
+# conch: `make` alone lists what most people need, `make help` all that there is to do.
 #
 # Standard output belongs to the program that `make run` starts: whatever building and installing have to say goes to
 # standard error, and both read nothing from standard input, so that `printf 'ask what time is it\n' | make run` works.
@@ -6,7 +6,7 @@
 SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 MAKEFLAGS   += --no-print-directory
-.DEFAULT_GOAL := help
+.DEFAULT_GOAL := first
 
 GO       ?= go
 ARGS     ?=
@@ -91,8 +91,14 @@ if ! { "$${as_root[@]}" apt-get update -qq && \
 fi
 endef
 
+FIRST := run room test package help
+
+.PHONY: first
+first:
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { about[$$1] = $$2 } END { n = split("$(FIRST)", all, " "); for (i = 1; i <= n; i++) printf "  make %-11s %s\n", all[i], about[all[i]] }' $(MAKEFILE_LIST)
+
 .PHONY: help
-help: ## list the targets
+help: ## list all targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: go
