@@ -7,6 +7,7 @@ import (
 	"conch/companions/round"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 	"conch/mqtt/mqtttest"
 )
 
@@ -32,7 +33,7 @@ func TestHushSaysWhoHasConfirmed(t *testing.T) {
 	want := func(when string, x *inFlat, want string) {
 		t.Helper()
 		if h := x.hush(); fmt.Sprint(h.Silent, h.Unconfirmed, h.Unreached, h.Away, h.Room) != want {
-			t.Errorf("%s: %q, %+v; want %s", when, h.Words(), h, want)
+			t.Errorf("%s: %q, %+v; want %s", when, h.Words(language.English), h, want)
 		}
 	}
 	want("whole", hall, "[bed] [] [] [] true")

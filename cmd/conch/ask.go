@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"conch/device/control"
+	"conch/device/language"
 	"conch/device/printable"
 )
 
@@ -41,10 +42,11 @@ func (c askCmd) Run(e *env) error {
 }
 
 func (c askCmd) tell(e *env, a control.Answer) error {
+	l := e.language()
 	text, cut := a.Heard()
 	text = printable.Text(text)
 	if cut != "" {
-		text += " … (" + printable.Text(cut) + ")"
+		text += " … (" + why(l, cut) + ")"
 	}
 	switch {
 	case c.JSON:
@@ -56,46 +58,52 @@ func (c askCmd) tell(e *env, a control.Answer) error {
 	case a.Text != "":
 		fmt.Fprintln(e.out, text)
 	case a.Outcome == control.OutcomeSilent:
-		fmt.Fprintf(e.out, "(nobody answers: %s)\n", printable.Text(a.Why))
+		fmt.Fprintf(e.out, "(%s)\n", l.Phrase("ask.nobody", "why", why(l, a.Why)))
 	case a.Outcome == control.OutcomeAnswered && a.Place != "":
-		why := cmp.Or(printable.Text(a.Why), "its words did not come")
-		fmt.Fprintf(e.out, "(%s in %s has answered; %s)\n", printable.Name(a.Who), printable.Name(a.Place), why)
+		without := cmp.Or(why(l, a.Why), l.Phrase("ask.no_words"))
+		fmt.Fprintf(e.out, "(%s)\n", l.Phrase("ask.answered_there", "name", printable.Name(a.Who), "place", printable.Name(a.Place), "why", without))
 	case a.Outcome == control.OutcomeAnswered && a.Summary.Tools > 0:
-		fmt.Fprintln(e.out, "(done, without a word)")
+		fmt.Fprintf(e.out, "(%s)\n", l.Phrase("ask.done"))
 	}
 	return c.ended(e, a)
 }
 
+// why is the reason of an answer's end, which the appliance gives in English.
+func why(l language.Language, english string) string {
+	return l.Retell("why", l.Retell("cut", printable.Text(english)))
+}
+
 // ended is the exit status, and what is wrong. What was done is no failure, though nobody was told.
 func (c askCmd) ended(e *env, a control.Answer) error {
-	superseded := a.Outcome == control.OutcomeSuperseded
-	why := cmp.Or(a.Why, a.Summary.Reason)
+	l, superseded := e.language(), a.Outcome == control.OutcomeSuperseded
+	reason, broken := why(l, cmp.Or(a.Why, a.Summary.Reason)), why(l, a.Summary.Reason)
+	wrong := func(text string) error { return errors.New("ask: " + text) }
 	_, cut := a.Heard()
 	switch {
 	case a.Outcome == control.OutcomeSilent, superseded && c.JSON && len(a.Done) > 0:
 		return nil
 	case superseded && len(a.Done) > 0:
-		fmt.Fprintf(e.out, "%s (done, but the answer was not heard: %s)\n", printable.Text(strings.Join(a.Done, " ")), why)
+		fmt.Fprintf(e.out, "%s (%s)\n", printable.Text(strings.Join(a.Done, " ")), l.Phrase("ask.done_unheard_why", "why", reason))
 		return nil
 	case cut != "":
-		return fmt.Errorf("ask: not heard to its end: %s", printable.Text(cut))
+		return wrong(l.Phrase("ask.not_to_end", "why", why(l, cut)))
 	case a.Outcome == control.OutcomeAnswered:
 		return nil
 	case superseded:
-		return fmt.Errorf("ask: not answered: %s", why)
+		return wrong(l.Phrase("ask.not_answered", "why", reason))
 	case len(a.Done) > 0 && !c.JSON:
-		fmt.Fprintf(e.out, "%s (done, but the answer was not heard)\n", printable.Text(strings.Join(a.Done, " ")))
+		fmt.Fprintf(e.out, "%s (%s)\n", printable.Text(strings.Join(a.Done, " ")), l.Phrase("ask.done_unheard"))
 	}
-	if s := a.Summary; a.Text != "" && s.SpeechMS > 0 && s.HeardMS >= s.SpeechMS { // a model that may not say more, say
-		return fmt.Errorf("ask: that was heard, and is not the whole answer: %s", cmp.Or(a.Words, "it broke off ("+s.Reason+")"))
-	} else if a.Text != "" && s.HeardMS > 0 {
-		return fmt.Errorf("ask: that is the answer as far as it came, and it was not heard to its end (%s): %s", s.Reason,
-			cmp.Or(a.Words, "see: conch doctor"))
+	words := cmp.Or(a.Words, l.Phrase("ask.see_doctor"))
+	switch s := a.Summary; {
+	case a.Text != "" && s.SpeechMS > 0 && s.HeardMS >= s.SpeechMS: // a model that may not say more, say
+		return wrong(l.Phrase("ask.not_whole", "words", cmp.Or(a.Words, l.Phrase("ask.broke_off", "why", broken))))
+	case a.Text != "" && s.HeardMS > 0:
+		return wrong(l.Phrase("ask.as_far", "why", broken, "words", words))
+	case a.Text != "": // without a loudspeaker, say
+		return wrong(l.Phrase("ask.unheard", "why", broken, "words", words))
 	}
-	if a.Text != "" { // without a loudspeaker, say
-		return fmt.Errorf("ask: that is the answer, but it was not heard (%s): %s", a.Summary.Reason, cmp.Or(a.Words, "see: conch doctor"))
-	}
-	return fmt.Errorf("ask: %s: %s", a.Summary.Reason, cmp.Or(a.Words, "no answer came"))
+	return wrong(broken + ": " + cmp.Or(a.Words, l.Phrase("ask.no_answer")))
 }
 
 // spoken refuses words of which there are none.
@@ -125,9 +133,10 @@ func (c sayCmd) Run(e *env) error {
 	if err := e.request("POST", "/say", q, &out); err != nil {
 		return err
 	}
-	fmt.Fprintln(e.out, printable.Text(out.Outcome))
+	ended := e.language().Retell("outcome", printable.Text(out.Outcome))
+	fmt.Fprintln(e.out, ended)
 	if out.Outcome != "delivered" {
-		return errors.New("say: " + printable.Text(out.Outcome))
+		return errors.New("say: " + ended)
 	}
 	return nil
 }

@@ -59,12 +59,13 @@ func (c notesCmd) Run(e *env) error {
 	if c.JSON {
 		return e.json(r)
 	}
+	in := e.language()
 	if len(r.Notes) == 0 {
-		fmt.Fprintln(e.out, "Nothing is remembered.")
+		fmt.Fprintln(e.out, in.Phrase("notes.none"))
 		return nil
 	}
 	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NOTE\tSINCE\tTEXT")
+	fmt.Fprintf(w, "%s\t%s\t%s\n", in.Phrase("notes.note"), in.Phrase("notes.since"), in.Phrase("notes.text"))
 	for _, n := range r.Notes {
 		fmt.Fprintf(w, "%s/%d\t%s\t%s\n", printable.Name(n.Companion), n.ID, n.At.Format("2006-01-02"), printable.Text(n.Text))
 	}

@@ -54,8 +54,8 @@ func (d describe) status(s control.Status, width int) string {
 	if !s.Ready {
 		doing = d.in.Phrase("status.not_ready", "doing", doing)
 	}
-	rows := [][2]string{{d.in.Phrase("status.state"), doing}, {d.in.Phrase("status.voice"), printable.Text(s.Voice)},
-		{d.in.Phrase("status.button"), cmp.Or(printable.Text(s.Button), d.in.Phrase("status.none"))}, {d.in.Phrase("status.card"), printable.Text(s.Sound)}}
+	rows := [][2]string{{d.in.Phrase("status.state"), doing}, {d.in.Phrase("status.voice"), d.value(s.Voice)},
+		{d.in.Phrase("status.button"), cmp.Or(d.value(s.Button), d.in.Phrase("status.none"))}, {d.in.Phrase("status.card"), d.value(s.Sound)}}
 	add := func(name, text string) {
 		if text != "" {
 			rows = append(rows, [2]string{name, text})
@@ -115,6 +115,9 @@ func (d describe) wrong(c condition.Condition) (text, do, details string) {
 	return text, do, ""
 }
 
+// value is a state in words, which the appliance says in English.
+func (d describe) value(english string) string { return d.in.Retell("value", printable.Text(english)) }
+
 // timer is one that runs.
 func (d describe) timer(t control.TimerRow) string {
 	return d.in.Phrase("status.timer_left", "name", printable.Text(t.Name), "span", d.span(max(0, t.Ends.Sub(d.now))))
@@ -129,7 +132,7 @@ func (d describe) volumeFrom(origin string) string {
 	if rest, ok := strings.CutPrefix(origin, "default"); ok {
 		return d.in.Phrase("status.volume_default") + rest
 	}
-	return d.in.Phrase("status.volume_from", "origin", origin)
+	return d.in.Phrase("status.volume_from", "origin", d.value(origin))
 }
 
 func (d describe) room(r *control.RoomBrief, pairing control.PairingLine) string {
@@ -174,7 +177,7 @@ func (d describe) today(u *control.UsageReport) string {
 		text += ", " + d.in.Phrase("status.cost_unknown")
 	}
 	if u.Refusing != "" {
-		text += "; " + d.in.Phrase("status.refusing", "why", printable.Text(u.Refusing))
+		text += "; " + d.in.Phrase("status.refusing", "why", spent(d.in, *u))
 	}
 	return text
 }

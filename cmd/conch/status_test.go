@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"conch/coordinator"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
@@ -65,6 +66,48 @@ func TestCommandsSpeakTheReadersLanguage(t *testing.T) {
 	for _, want := range []string{"wartet auf einen Druck", "an: das Mikrofon ist zu", "Es gibt keinen Broker", "genau", "port 1883 is taken; free it"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("%s\nwant %q in it", status, want)
+		}
+	}
+	e := &env{out: printable.NewWriter(&out), loaded: &cfg}
+	out.Reset()
+	for _, a := range []control.Answer{
+		{Outcome: control.OutcomeSilent, Why: "nobody has enough to say"},
+		{Outcome: control.OutcomeAnswered, Summary: control.Turn{Record: coordinator.Record{Tools: 1}}},
+	} {
+		if err := (askCmd{}).tell(e, a); err != nil {
+			t.Error(err)
+		}
+	}
+	const told = "(niemand antwortet: niemand hat genug zu sagen)\n(erledigt, ohne ein Wort)\n"
+	if out.String() != told {
+		t.Errorf("%s\nwant %s", out.String(), told)
+	}
+	err := askCmd{}.tell(e, control.Answer{Outcome: control.OutcomeSuperseded, Why: "a newer question came"})
+	if err == nil || err.Error() != "ask: nicht beantwortet: eine neuere Frage kam" {
+		t.Error(err)
+	}
+	for want, h := range map[string]control.Hushed{
+		"still": {}, "hier still; nicht bestätigt von bed": {Unconfirmed: []string{"bed"}}, "still hier und bei: bed": {Silent: []string{"bed"}},
+	} {
+		if got := h.Words("de"); got != want {
+			t.Errorf("hushed: %q, want %q", got, want)
+		}
+	}
+}
+
+// No language leaves a value of conch status, which is a state in words, in English.
+func TestStatusHasNoValueInEnglish(t *testing.T) {
+	s := control.Status{
+		Ready: true, State: "IDLE", Quiet: true, Sound: "no loudspeaker (no sound card, no sound server); microphone not open yet",
+		Voice:  "rehearsal, on this machine (no key is stored); for a real one: sudo conch setup voice (the key alone: sudo conch key); hears with a, speaks with b",
+		Button: "key of an input device; GPIO17 (not there)", Volume: 40, VolumeFrom: "file /etc/conch/conch.toml:3",
+		Today: &control.UsageReport{Tokens: 900, CeilingTokens: 800, Refusing: "900 of 800 tokens used on 2026-11-23"},
+	}
+	english := regexp.MustCompile(`\b(no sound|there|with|key of|sound card|this machine|tokens used|alone|file|speaks)\b`)
+	for _, l := range language.All() {
+		text := describe{l, time.Now()}.status(s, 0)
+		if english.MatchString(text) != (l == language.English) {
+			t.Errorf("%s: %q in\n%s", l, english.FindAllString(text, -1), text)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,10 +34,10 @@ func (c hushCmd) Run(e *env) error {
 			return err
 		}
 	} else {
-		fmt.Fprintln(e.out, h.Words())
+		fmt.Fprintln(e.out, h.Words(e.language()))
 	}
 	if !h.Whole() {
-		return fmt.Errorf("not every device has confirmed that it is silent: press its own button (conch room list shows who is here)")
+		return errors.New(e.language().Phrase("hush.press_there"))
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func (c volumeCmd) Run(e *env) error {
 	d := e.describe()
 	unkept := ""
 	if a.Unkept {
-		unkept = " (it could not be written down, so the next start will not know it: conch doctor)"
+		unkept = " " + d.in.Phrase("status.volume_unkept")
 	}
 	fmt.Fprintf(e.out, "%s %d, %s%s\n", d.in.Phrase("status.volume"), a.Volume, d.volumeFrom(a.VolumeFrom), unkept)
 	return nil

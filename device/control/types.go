@@ -190,22 +190,21 @@ const HushWait = 1500 * time.Millisecond
 func (h Hushed) Whole() bool { return len(h.Unconfirmed)+len(h.Unreached) == 0 }
 
 // Words are the answer in one line.
-func (h Hushed) Words() string {
+func (h Hushed) Words(l language.Language) string {
 	var parts []string
 	for _, p := range []struct {
-		what  string
+		key   string
 		names []string
-	}{{"silent here and at: ", h.Silent}, {"not confirmed by ", h.Unconfirmed}, {"not reached: ", h.Unreached},
-		{"not in the room just now: ", h.Away}} {
+	}{{"silent_at", h.Silent}, {"unconfirmed", h.Unconfirmed}, {"unreached", h.Unreached}, {"away", h.Away}} {
 		if len(p.names) > 0 {
-			parts = append(parts, p.what+printable.Text(strings.Join(p.names, ", ")))
+			parts = append(parts, l.Phrase("hush."+p.key, "names", printable.Text(strings.Join(p.names, ", "))))
 		}
 	}
 	switch {
 	case len(parts) == 0:
-		return "silent"
+		return l.Phrase("hush.silent")
 	case len(h.Silent) == 0:
-		parts = slices.Insert(parts, 0, "silent here")
+		parts = slices.Insert(parts, 0, l.Phrase("hush.silent_here"))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/control"
+	"conch/device/language"
 )
 
 // Log events.
@@ -600,7 +601,7 @@ func (b *Bridge) ask(ctx context.Context, r request) {
 	}
 	err := b.o.Ask(ctx, "POST", r.path, r.body, out)
 	if err == nil && !hushed.Whole() {
-		err = errors.New(hushed.Words())
+		err = errors.New(hushed.Words(language.English))
 	}
 	if r.lets {
 		b.held.Store(false)
