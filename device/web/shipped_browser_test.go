@@ -151,7 +151,7 @@ func shippedPress(t *testing.T, program string) {
 	r := rehearse(t, program)
 	l := desk
 	l.before = tapped
-	b := open(t, r.url, l)
+	b, beside := open(t, r.url, l), open(t, r.url, desk) // a page that is silent itself shows what the devices measure
 	b.until(`document.querySelectorAll('.disc:not(.gone)').length === 3`)
 	b.click("#talk")
 	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
@@ -169,7 +169,7 @@ func shippedPress(t *testing.T, program string) {
 		b.until(`tap.blocks.slice(-10).every((b) => b.left === 0 && b.right === 0)`)
 	}
 	own := b.own()
-	device := js[[]float64](b, `[...document.querySelectorAll('#silences i:not(.own):not([hidden])')].map((d) => parseFloat(d.title))`)
+	device := js[[]float64](beside, `[...document.querySelectorAll('#silences i:not(.own):not([hidden])')].map((d) => parseFloat(d.title))`)
 	t.Logf("from a press to silence, %d presses: in the page, on its own clock, %s; its sound card adds %.0f ms", presses, quantiles(own),
 		js[float64](b, `1000 * (tap.context.outputLatency || tap.context.baseLatency)`))
 	if len(device) == 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -118,6 +119,38 @@ func TestAPressInThePageIsSilence(t *testing.T) {
 	slices.Sort(all)
 	if p50 := all[len(all)/2]; p50 > 30 { // far above what a quiet machine shows
 		t.Errorf("half of the presses take more than %.1f ms", p50)
+	}
+}
+
+// Of a press there is one figure, and it says whose it is: the device's, or the page's where the page itself sounds.
+func TestAPressHasOneFigure(t *testing.T) {
+	h := build(t, houseOptions{})
+	l := desk
+	l.before = tapped
+	b := h.visit(l)
+	h.turn("ada", "t1", "Yes.", "Ye", 4.2)
+	b.until(`document.querySelector('#silences span').textContent === 'Press to silence' && document.querySelectorAll('#silences i:not([hidden])').length === 1`)
+	b.click("#talk")
+	b.until(`document.getElementById('talk-text').textContent === 'Hold to talk'`)
+	c := h.taken("kitchen")
+	for range 9 { // one that falls into a pause of the tone has no figure
+		b.until(`tap.loud(30) > 0.1`)
+		b.hold("#talk")
+		h.soon(c.down.Load, func() string { return "the button does not go down" })
+		b.let()
+		h.soon(func() bool { return !c.down.Load() }, func() string { return "the button stays down" })
+		if len(b.own()) > 0 {
+			break
+		}
+	}
+	h.turn("ada", "t2", "Yes.", "Ye", 5.5) // the device measures the press too
+	b.until(`document.querySelector('.bubble.cut') && document.querySelectorAll('.bubble.cut').length === 2`)
+	b.until(`document.querySelectorAll('#silences i.own:not([hidden])').length > 0`)
+	if n := js[int](b, `document.querySelectorAll('#silences i:not(.own):not([hidden])').length`); n > 0 {
+		t.Errorf("%d figures of devices stand beside the page's own", n)
+	}
+	if label := js[string](b, `document.querySelector('#silences .strip').getAttribute('aria-label')`); !strings.HasPrefix(label, "Press to silence in this page: p50") {
+		t.Errorf("it is told as %q", label)
 	}
 }
 

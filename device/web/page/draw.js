@@ -510,13 +510,15 @@ export class Drawing {
   }
 
   figures() {
-    this.strip($('silences'), this.room.silences, LINE, 'quantiles', whole);
+    const ours = this.room.sounds; // of one press there is one figure: the page's where the page sounds, else the device's
+    put($('silences').querySelector('span'), say(ours ? 'pressToSilenceHere' : 'pressToSilence'));
+    this.strip($('silences'), ours ? this.room.ours : this.room.silences, LINE, 'quantiles', whole);
     this.strip($('firsts'), this.room.firsts, 0, 'quantilesSeconds', (ms) => (ms / 1000).toFixed(2));
   }
 
   // strip is a row of dots, the newest at the right, in the unit of a text of words.js.
   strip(el, list, line, text, unit) {
-    const key = `${list.length} ${list.at(-1)?.turn ?? ''} ${list.at(-1)?.ms}`;
+    const key = `${list === this.room.ours} ${list.length} ${list.at(-1)?.turn ?? ''} ${list.at(-1)?.ms}`;
     if (el.drawn === key) return;
     el.drawn = key;
     const strip = el.querySelector('.strip');

@@ -3,7 +3,8 @@
 //   devices   by name: its last status, room and doing
 //   bubbles   what was said, by time: a person's line, an answer, that nobody answered
 //   rounds    by the message that opened them: who wanted to speak, and why
-//   silences  press to silence, milliseconds; firsts: from the end of a question to the first sound
+//   silences  press to silence, milliseconds, as devices measure it; firsts: from the end of a question to the first sound
+//   ours      press to silence in this page, as it measures that itself; it is shown in place of silences while the page sounds
 
 import { address, name, plain } from './text.js';
 
@@ -24,6 +25,8 @@ export class Room {
     this.bubbles = [];
     this.rounds = new Map();
     this.silences = [];
+    this.ours = [];
+    this.sounds = false;         // sound goes to this page
     this.firsts = [];
     this.pressed = -Infinity;    // by the page's clock, milliseconds
     this.voted = -Infinity;      // when a round was decided last, likewise
@@ -363,7 +366,7 @@ export class Room {
 
   // heardHere is a press in this page: until its own sound was silent, milliseconds, and what the sound card adds.
   heardHere(ms, output) {
-    this.figure(this.silences, { ms, output, own: true });
+    this.figure(this.ours, { ms, output, own: true });
   }
 
   find(id) {

@@ -175,6 +175,7 @@ async function post(action, body, { device = here(), signal, again = true } = {}
 const sound = new Sound(() => token, {
   changed() {
     if (sound.state === 'lost') held = ''; // it has let go
+    room.sounds = joined();
     dirty();
   },
   measured(ms, output) {
