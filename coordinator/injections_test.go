@@ -456,6 +456,29 @@ func TestOneToBeHeededIsSaidOnceMore(t *testing.T) {
 	})
 }
 
+// One to be heeded that a press cut within 1.5 s is not said once more where its announcer takes it back in the answer to that press.
+func TestOneToBeHeededIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newRig(t)
+		g.answering(4 * time.Second)
+		ctx, leave := context.WithCancel(t.Context())
+		done := g.Announce(ctx, Announcement{Injection: inject.Injection{Prompt: "your pills", TTL: time.Hour, Heed: true}})
+		time.Sleep(time.Second)
+		g.Ask("snooze")
+		time.Sleep(time.Second)
+		wantEqual(t, "outcomes while it rests", []int{len(done)}, []int{0})
+		leave()
+		time.Sleep(time.Second)
+		wantOutcome(t, "it", done, inject.Expired)
+		time.Sleep(10 * time.Second)
+		wantEqual(t, "state", []turn.State{g.State()}, []turn.State{turn.Idle})
+		ends := len(g.ends())
+		time.Sleep(3 * time.Minute)
+		g.quiet()
+		wantEqual(t, "turns behind that", []int{len(g.ends()) - ends}, []int{0})
+	})
+}
+
 // What the machine cuts is offered again: a person has silenced nothing.
 func TestWhatTheMachineCutsIsOfferedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -54,6 +54,7 @@ type Announcement struct {
 	Key       string        // one of this skill that waits is replaced by a newer one of its key; empty: each counts
 	TTL       time.Duration // how long it may wait; 0: ten minutes
 	Heed      bool          // a press at this device counts as heard after 1.5 s; any other cut has it said once more after 60 s of quiet
+	Left      chan struct{} // closed: it is not to be said, nor said once more, and where it was not heard its outcome is replaced; nil: never
 	Durable   bool          // on the disk when Announce returns, and until its outcome: a crash does not lose it (SKILLS.md 2.4)
 	Done      func(Outcome) // called once with the outcome, on a goroutine of its own, unless nil; after a crash nobody is called
 }

@@ -370,8 +370,12 @@ func (q *Queue) live(w waiting, now time.Duration) bool {
 	return !w.Once && q.c.Again >= 0 && now < w.expires
 }
 
-// Withdraw ends one that waits.
+// Withdraw ends one that waits, or waits for Settle.
 func (q *Queue) Withdraw(id ID) []Ending {
+	if w := q.pressed; id != 0 && w.id == id {
+		q.pressed = waiting{}
+		return w.end(nil, Expired)
+	}
 	i := slices.IndexFunc(q.waiting, func(w waiting) bool { return w.id == id })
 	if i < 0 {
 		return nil

@@ -364,6 +364,19 @@ func TestOneToBeHeededRests(t *testing.T) {
 	next(210*s, floor, true)
 	wantEndings(t, "a lost card, again", q.Cut(211*s, id, Cut{}), Ending{id, Interrupted})
 
+	for _, settled := range []bool{false, true} { // it is withdrawn before the gesture is known, and behind that
+		q = New(Config{})
+		id, _, _ = q.Offer(0, Injection{Prompt: "your pills", Heed: true})
+		next(0, quiet, true)
+		wantEndings(t, "a press", q.Cut(1*s, id, Cut{By: Button, Heard: s}))
+		if settled {
+			wantEndings(t, "that is an utterance", q.Settle(2*s, Utterance))
+		}
+		wantEndings(t, "withdrawn", q.Withdraw(id), Ending{id, Expired})
+		wantEndings(t, "settled behind that", q.Settle(3*s, Utterance))
+		next(100*s, quiet, false)
+	}
+
 	q = New(Config{Again: -1})
 	id, _, _ = q.Offer(0, Injection{Heed: true})
 	next(0, quiet, true)

@@ -106,7 +106,7 @@ func (d *Desk) Announce(skill string, a skills.Announcement) {
 	if a.Durable {
 		key, r = d.keep(r)
 	}
-	d.say(key, r, a.Done)
+	d.say(key, r, a.Left, a.Done)
 }
 
 // resume says what earlier lives have left.
@@ -121,7 +121,7 @@ func (d *Desk) resume() {
 		what := r.left(d.o.Now())
 		d.o.Log.Info(logAgain, "skill", r.Skill, "key", r.Key, "begun", r.Begun, "what", [...]string{"said", "late", "heard"}[what])
 		if what == waits {
-			d.say(key, r, nil)
+			d.say(key, r, nil, nil)
 		} else {
 			if d.o.Missed != nil && what == late {
 				d.o.Missed.Ended(r.fullKey(), r.Text, skills.OutcomeExpired)
@@ -131,8 +131,8 @@ func (d *Desk) resume() {
 	}
 }
 
-// say hands an announcement to the coordinator, and has its outcome told. key names its record; empty: it has none.
-func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
+// say hands an announcement to the coordinator, and has its outcome told. key names its record; empty: it has none. left takes it back.
+func (d *Desk) say(key string, r record, left <-chan struct{}, done func(skills.Outcome)) {
 	prompt, text := r.words(d.o.Language)
 	a := coordinator.Announcement{
 		Injection: inject.Injection{Prompt: prompt, Key: r.fullKey(), Priority: inject.Priority(r.Priority), TTL: r.wait(d.o.Now()), Heed: r.Heed},
@@ -146,9 +146,11 @@ func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
 	if key != "" {
 		a.Begins = func() { k.begins(r) }
 	}
-	outcome := d.o.Say(context.Background(), a)
+	ctx, leave := context.WithCancel(context.Background())
+	outcome := d.o.Say(ctx, a)
 	d.spawn(func() {
-		how := k.end(skills.Outcome((<-outcome).String())) // each has one, at the latest when the coordinator ends
+		defer leave()
+		how := k.end(ended(outcome, left, leave))
 		if d.o.Missed != nil {
 			d.o.Missed.Ended(r.fullKey(), r.Text, how)
 		}
@@ -156,6 +158,21 @@ func (d *Desk) say(key string, r record, done func(skills.Outcome)) {
 			d.tell(r, done, how)
 		}
 	})
+}
+
+// ended waits for the outcome, which each has, at the latest when the coordinator ends. What its skill took back before was not missed.
+func ended(outcome <-chan inject.Outcome, left <-chan struct{}, leave func()) skills.Outcome {
+	select {
+	case how := <-outcome:
+		return skills.Outcome(how.String())
+	case <-left:
+		leave()
+	}
+	how := <-outcome
+	if how == inject.Delivered {
+		return skills.OutcomeDelivered
+	}
+	return skills.OutcomeReplaced
 }
 
 // spawn runs what Run waits for, while it does.

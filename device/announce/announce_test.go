@@ -94,10 +94,16 @@ func idle(t *testing.T, store skills.Store) *life {
 	l.Desk = New(Options{
 		Log: slog.New(slog.DiscardHandler), Now: time.Now, Language: language.English, Store: store,
 		Knows: func(id string) bool { return id == "ben" },
-		Say: func(_ context.Context, a coordinator.Announcement) <-chan inject.Outcome {
+		Say: func(ctx context.Context, a coordinator.Announcement) <-chan inject.Outcome {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			how := make(chan inject.Outcome, 1)
+			context.AfterFunc(ctx, func() {
+				select {
+				case how <- inject.Expired: // it waits there no more
+				default:
+				}
+			})
 			l.asked, l.how = append(l.asked, a), append(l.how, how)
 			return how
 		},
@@ -372,5 +378,33 @@ func TestABadCallbackCostsItself(t *testing.T) {
 		l.Announce("timers", skills.Announcement{Text: "late", Done: func(skills.Outcome) {}})
 		l.outcomes(inject.Failed)
 		time.Sleep(time.Hour)
+	})
+}
+
+// What its skill takes back ends with the coordinator at once, and was not missed.
+func TestWhatIsTakenBackWasNotMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := idle(t, nil)
+		l.o.Missed = NewMissed(slog.New(slog.DiscardHandler), time.Now, &disk{values: map[string][]byte{}}, func(bool) {})
+		l.run()
+		left := make(chan struct{})
+		l.announce(skills.Announcement{Text: "your pills", Heed: true, Left: left})
+		l.announce(skills.Announcement{Text: "the post", Heed: true})
+		synctest.Wait()
+		if len(l.told) != 0 {
+			t.Fatalf("told %v", l.told)
+		}
+		close(left)
+		synctest.Wait()
+		if !slices.Equal(l.told, []skills.Outcome{skills.OutcomeReplaced}) || len(l.o.Missed.List()) != 0 {
+			t.Errorf("told %v, missed %v", l.told, l.o.Missed.List())
+		}
+		l.how[1] <- inject.Unheard
+		synctest.Wait()
+		if got := l.o.Missed.List(); len(got) != 1 || got[0].Text != "the post" {
+			t.Errorf("missed %v", got)
+		}
+		l.how = nil
+		l.stop(inject.Failed)
 	})
 }

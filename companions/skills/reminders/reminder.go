@@ -43,8 +43,9 @@ type reminder struct {
 	Again  time.Time `json:"again,omitzero"` // when somebody wants to hear it once more
 
 	when  schedule
-	busy  bool      // this process has it in its mouth
-	later time.Time // not before
+	busy  bool          // this process has it in its mouth
+	later time.Time     // not before
+	left  chan struct{} // closed when its announcement is not to be said once more; nil: there is none
 }
 
 // words says how something is to be told.
@@ -149,6 +150,14 @@ func (r *reminder) step(now time.Time) words {
 	}
 	r.Begun, r.busy = true, true
 	return how
+}
+
+// leave takes its announcement back, which a press may have cut: it is not said once more by itself.
+func (r *reminder) leave() {
+	if r.left != nil {
+		close(r.left)
+		r.left = nil
+	}
 }
 
 // told is the end of the words.

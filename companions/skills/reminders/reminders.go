@@ -94,9 +94,11 @@ func (s *Skill) tell(ctx context.Context, r *reminder, prompt, text string) {
 	s.host.Log.Info("reminder.due", "reminder", r.ID, "late", s.now().Sub(r.Of).Round(time.Second))
 	s.host.Snoozed.Heard(own, s.handle(s.snooze))
 	id := r.ID
+	r.leave() // of an earlier time
+	r.left = make(chan struct{})
 	a := skills.Announcement{
 		Prompt: prompt, Text: text, Companion: r.Companion, Priority: skills.BlockBehindComms,
-		Key: "reminder " + strconv.Itoa(id), TTL: time.Hour, Heed: true,
+		Key: "reminder " + strconv.Itoa(id), TTL: time.Hour, Heed: true, Left: r.left,
 		Done: func(how skills.Outcome) { go s.said(ctx, id, how) }, // whoever calls it waits for no disk
 	}
 	go s.host.Announce(a) // nor is anybody waited for here
@@ -166,6 +168,7 @@ func (s *Skill) remove(r *reminder) error {
 	if err := s.host.Store.Put("", map[string][]byte{r.key(): nil}); err != nil {
 		return err
 	}
+	r.leave()
 	s.all = slices.DeleteFunc(s.all, func(o *reminder) bool { return o == r })
 	return nil
 }

@@ -30,6 +30,7 @@ type life struct {
 	*Skill
 	language string
 	heard    []string
+	left     chan struct{}         // of the last announcement
 	ends     func() skills.Outcome // how the next words end; nil: delivered; empty: not yet
 	open     []func(skills.Outcome)
 	stop     func()
@@ -54,7 +55,7 @@ func (l *life) starts() {
 			if l.language != "" && !english.MatchString(a.Prompt) {
 				l.t.Errorf("the model is told %q", a.Prompt)
 			}
-			l.heard = append(l.heard, a.Text)
+			l.heard, l.left = append(l.heard, a.Text), a.Left
 			if how != "" {
 				a.Done(how)
 			} else {
@@ -500,6 +501,30 @@ func TestUntilSomebodySaysDone(t *testing.T) {
 			t.Errorf("said %d times; want %d", len(l.heard), often)
 		}
 	})
+}
+
+// A reminder that a press cut within 1.5 s rests, to be said once more. Snoozed, done or cancelled, its announcement is taken back.
+func TestASnoozedReminderIsNotSaidOnceMoreByItself(t *testing.T) {
+	for tool, args := range map[string]string{"snooze_reminder": `{}`, "acknowledge_reminder": `{}`, "cancel_reminder": `{"text":"pills"}`} {
+		lives(t, evening, func(l *life) {
+			l.ends = func() skills.Outcome { return "" } // it rests
+			l.says("add_reminder", daily, "is set")
+			l.until("2026-11-24 08:00:02")
+			select {
+			case <-l.left:
+				t.Errorf("%s: it is taken back before", tool)
+			default:
+			}
+			l.says(tool, args, "")
+			select {
+			case <-l.left:
+			default:
+				t.Errorf("%s: its announcement is not taken back", tool)
+			}
+			l.open[0](skills.OutcomeReplaced)
+			l.open = nil
+		})
+	}
 }
 
 // "Snooze" has what was told said once more, over a restart, and leaves its next time as it is.

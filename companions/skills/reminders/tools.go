@@ -198,6 +198,7 @@ func (s *Skill) acknowledge(_ skills.Context, a arguments) (string, error) {
 		*r = was
 		return "", fmt.Errorf("it could not be noted: %w", err)
 	}
+	r.leave()
 	s.woken.Wake()
 	out := "Noted, done: " + r.Text + "."
 	if !r.Due.IsZero() {
@@ -234,6 +235,7 @@ func (s *Skill) snooze(_ skills.Context, a arguments) (string, error) {
 		*r = was
 		return "", fmt.Errorf("it is not said again: %w", err)
 	}
+	r.leave()
 	s.woken.Wake()
 	return "I will say it again " + when(r.Again, now) + ": " + r.Text + ".", nil
 }
