@@ -1,6 +1,7 @@
 package voice
 
 import (
+	"math"
 	"time"
 
 	"conch/coordinator/turn"
@@ -23,24 +24,48 @@ type Counts struct {
 	SpeakCost    float64 `json:"speak_cost,omitempty"`
 }
 
-// Tokens is the sum of all.
-func (c Counts) Tokens() int64 { return c.TextIn + c.TextOut + c.AudioIn + c.AudioOut }
+// Tokens is the sum of all. It stops at the largest number.
+func (c Counts) Tokens() int64 {
+	return plus(plus(c.TextIn, c.TextOut), plus(c.AudioIn, c.AudioOut))
+}
 
-// Add adds d.
+// Add adds d. A counter stops at the largest number, and what is negative or no number adds nothing.
 func (c *Counts) Add(d Counts) {
-	c.Responses += d.Responses
-	c.TextIn += d.TextIn
-	c.TextCached += d.TextCached
-	c.TextOut += d.TextOut
-	c.Votes += d.Votes
-	c.AudioIn += d.AudioIn
-	c.AudioCached += d.AudioCached
-	c.AudioOut += d.AudioOut
-	c.HeardSeconds += d.HeardSeconds
-	c.SaidSeconds += d.SaidSeconds
-	c.Cost += d.Cost
-	c.HearCost += d.HearCost
-	c.SpeakCost += d.SpeakCost
+	c.Responses = plusFew(c.Responses, d.Responses)
+	c.TextIn = plus(c.TextIn, d.TextIn)
+	c.TextCached = plus(c.TextCached, d.TextCached)
+	c.TextOut = plus(c.TextOut, d.TextOut)
+	c.Votes = plusFew(c.Votes, d.Votes)
+	c.AudioIn = plus(c.AudioIn, d.AudioIn)
+	c.AudioCached = plus(c.AudioCached, d.AudioCached)
+	c.AudioOut = plus(c.AudioOut, d.AudioOut)
+	c.HeardSeconds = more(c.HeardSeconds, d.HeardSeconds)
+	c.SaidSeconds = more(c.SaidSeconds, d.SaidSeconds)
+	c.Cost = more(c.Cost, d.Cost)
+	c.HearCost = more(c.HearCost, d.HearCost)
+	c.SpeakCost = more(c.SpeakCost, d.SpeakCost)
+}
+
+// plus adds b to a, which is not negative.
+func plus(a, b int64) int64 {
+	if b = max(0, b); a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// plusFew does so with numbers of answers.
+func plusFew(a, b int) int { return int(min(plus(int64(a), int64(b)), math.MaxInt)) }
+
+// mostAmount is a sum that no day has. JSON cannot keep an infinite one.
+const mostAmount = 1e15
+
+// more adds b to a.
+func more(a, b float64) float64 {
+	if !(b > 0) { // also what is no number
+		return a
+	}
+	return min(a+b, mostAmount)
 }
 
 // Usage is what a session tells of it.

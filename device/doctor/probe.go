@@ -29,7 +29,7 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}
 	if s.Today != nil {
-		out.Used = Used{Tokens: int(s.Today.Tokens), Cost: s.Today.Cost}
+		out.Used = Used{Tokens: s.Today.Tokens, Cost: s.Today.Cost}
 	}
 	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
 		name, value, _ := strings.Cut(string(line), " ")
@@ -41,8 +41,8 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 }
 
 func usedToday(cfg config.Config, now time.Time) Used {
-	tokens, cost := usage.Kept(cfg.State.Dir, now)
-	return Used{Tokens: int(tokens), Cost: cost}
+	sum := usage.Kept(cfg.State.Dir, now)
+	return Used{Tokens: sum.Tokens(), Cost: sum.Cost}
 }
 
 func measured(cfg config.Config) Measured {

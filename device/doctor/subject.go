@@ -112,7 +112,7 @@ type VoiceSetting struct {
 
 // Used is what counts towards the ceilings.
 type Used struct {
-	Tokens int
+	Tokens int64
 	Cost   float64
 }
 

@@ -127,8 +127,8 @@ func (c *Counter) Mux(mux *http.ServeMux) {
 	})
 }
 
-// Kept is what all companions have used on the day of now, by the files of a state directory: for whoever looks from outside.
-func Kept(dir string, now time.Time) (tokens int64, cost float64) {
+// Kept is what all companions have used on the day of now, by the files of a state directory: for a look from outside.
+func Kept(dir string, now time.Time) (sum voice.Counts) {
 	files, _ := filepath.Glob(filepath.Join(dir, File+"*.json")) // one a companion; its error is a pattern that cannot be
 	for _, file := range files {
 		var u struct {
@@ -136,8 +136,8 @@ func Kept(dir string, now time.Time) (tokens int64, cost float64) {
 			Today voice.Counts `json:"today"`
 		}
 		if state.Look(dir, strings.TrimSuffix(filepath.Base(file), ".json"), &u) == nil && u.Day == now.Format(time.DateOnly) {
-			tokens, cost = tokens+u.Today.Tokens(), cost+u.Today.Cost
+			sum.Add(u.Today)
 		}
 	}
-	return tokens, cost
+	return sum
 }

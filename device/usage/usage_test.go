@@ -2,9 +2,11 @@ package usage
 
 import (
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"conch/companions/voice"
 	"conch/device/condition"
@@ -42,5 +44,23 @@ func TestReportSaysWhatHearingAndSpeakingCost(t *testing.T) {
 	}})
 	if u, err := c.Report(); err != nil || u.Cost != 3 || u.HearCost != 1 || u.SpeakCost != 1.5 {
 		t.Errorf("%+v, %v", u, err)
+	}
+}
+
+// What all companions have used is one sum, which stops at the largest number.
+func TestKeptIsTheSumOfAllCompanions(t *testing.T) {
+	dir, now := t.TempDir(), time.Date(2026, 11, 28, 12, 0, 0, 0, time.Local)
+	for file, text := range map[string]string{
+		"usage.json":     `{"v":1}`,
+		"usage-ada.json": `{"day":"2026-11-28","today":{"text_in":9223372036854775807,"cost":1}}`,
+		"usage-ben.json": `{"day":"2026-11-28","today":{"text_in":9223372036854775807,"cost":2}}`,
+		"usage-eve.json": `{"day":"2026-11-27","today":{"text_in":5,"cost":4}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if sum := Kept(dir, now); sum.Tokens() != math.MaxInt64 || sum.Cost != 3 {
+		t.Errorf("%d tokens, %v spent", sum.Tokens(), sum.Cost)
 	}
 }
