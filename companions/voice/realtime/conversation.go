@@ -36,7 +36,8 @@ type conversation struct {
 	asked     asked
 	items     items
 	responses answers
-	past      []past // the last answers that are over
+	past      []past            // the last answers that are over
+	paid      []turn.ResponseID // the last answers whose usage was counted
 	finished  chan *response
 	counts    counters
 	garbled   [maxGarbage]time.Time // when the latest that cannot be read came; by their count

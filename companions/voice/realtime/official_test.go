@@ -218,7 +218,8 @@ func TestDecodesLikeTheOfficialSDK(t *testing.T) {
 				}
 				if done, ok := theirs.AsAny().(openai.ResponseDoneEvent); ok {
 					u, x := w.Usage, done.Response.Usage
-					got := [...]int64{u.InputTokens, u.OutputTokens, u.InputDetails.Text, u.InputDetails.Audio, u.InputDetails.CachedDetails.Text, u.OutputDetails.Text, u.OutputDetails.Audio}
+					got := [...]int64{u.InputTokens.Tokens(), u.OutputTokens.Tokens(), u.InputDetails.Text.Tokens(), u.InputDetails.Audio.Tokens(),
+						u.InputDetails.CachedDetails.Text.Tokens(), u.OutputDetails.Text.Tokens(), u.OutputDetails.Audio.Tokens()}
 					want := [...]int64{x.InputTokens, x.OutputTokens, x.InputTokenDetails.TextTokens, x.InputTokenDetails.AudioTokens, x.InputTokenDetails.CachedTokensDetails.TextTokens, x.OutputTokenDetails.TextTokens, x.OutputTokenDetails.AudioTokens}
 					if got != want || w.Status != string(done.Response.Status) || w.Metadata["turn"] != done.Response.Metadata["turn"] || len(w.Output) != len(done.Response.Output) {
 						t.Errorf("response.done = %+v, usage %v; the SDK says %v", w, got, want)

@@ -18,6 +18,7 @@ func (r *conversation) responseCreated(w *wireResponse) {
 	if id == "" || r.responses[id] != nil {
 		return
 	}
+	r.paid = slices.DeleteFunc(r.paid, func(old turn.ResponseID) bool { return old == id }) // some servers use an id again
 	c, bidden := r.asked.answered(w)
 	r.responses.makeRoom()
 	p := &response{id: id}
@@ -48,6 +49,23 @@ func (r *conversation) responseCreated(w *wireResponse) {
 
 // maxPast answers that are over are known by their turns; what comes late is of one of the last. Our choice.
 const maxPast = 8
+
+// maxPaid answers are known as counted. Our choice.
+const maxPaid = 64
+
+// unpaid says that an answer was not counted yet, and notes that it is. An answer without an id is another one each time.
+func (r *conversation) unpaid(id turn.ResponseID) bool {
+	if id == "" {
+		return true
+	}
+	if slices.Contains(r.paid, id) {
+		return false
+	}
+	if r.paid = append(r.paid, id); len(r.paid) > maxPaid {
+		r.paid = slices.Delete(r.paid, 0, 1)
+	}
+	return true
+}
 
 // past is an answer that is over.
 type past struct {
@@ -171,7 +189,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	p := r.responses[turn.ResponseID(w.ID)]
 	r.plan.unblock()
 	if p == nil || p.ended {
-		if w.Usage != nil { // an answer nobody waits for costs money too
+		if w.Usage != nil && r.unpaid(turn.ResponseID(w.ID)) { // an answer that no turn waits for costs money too
 			r.c.answered("", w.Usage, 0)
 		}
 		return
@@ -207,6 +225,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	if p.say != "" {
 		r.log.Warn(logFailed, "turn", p.turn, "response", p.id, "status", w.Status, "details", detail(w.StatusDetails))
 	}
+	r.unpaid(p.id)
 	r.c.answered(p.turn, w.Usage, p.seconds)
 	p.ended = true
 	r.plan.answerBegan(p.turn)

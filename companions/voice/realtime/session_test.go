@@ -542,8 +542,8 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 		w.want("committed t-4b")
 		w.c.Do(turn.CancelResponse{Turn: "t-4b"})
 		w.peer(0).created("r-4b", "t-4b")
-		for range 2 {
-			w.peer(0).doneResponse("r-4b", "cancelled") // 60 tokens
+		for _, id := range []string{"r-4b", "r-4c"} {
+			w.peer(0).doneResponse(id, "cancelled") // 60 tokens
 		}
 		w.took()
 		w.ask2("t-4c")

@@ -19,10 +19,9 @@ func (c *Client) answered(t turn.ID, u *wireUsage, seconds float64) {
 // transcribed counts a transcript.
 func (c *Client) transcribed(t turn.ID, u *wireUsage) {
 	counts := voice.Counts{}
-	if u.Type == "duration" {
-		counts = c.cfg.Prices.Hearing(nonNegative(u.Seconds))
-	} else {
-		countTokens(&counts, u)
+	countTokens(&counts, u)
+	if u.Type == "duration" || counts.Tokens() == 0 {
+		counts = c.cfg.Prices.Hearing(float64(u.Seconds))
 	}
 	c.usage.Count(t, counts)
 }
@@ -32,23 +31,23 @@ func (cfg *Config) metering() kit.Metering {
 	return kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log}
 }
 
-// countTokens reads a server's figures; what makes no sense counts as none.
+// countTokens reads a server's figures. Tokens that the server does not divide are text.
 func countTokens(c *voice.Counts, u *wireUsage) {
-	c.TextIn, c.AudioIn = max(0, u.InputDetails.Text), max(0, u.InputDetails.Audio)
-	c.TextOut, c.AudioOut = max(0, u.OutputDetails.Text), max(0, u.OutputDetails.Audio)
-	if c.TextIn+c.AudioIn == 0 {
-		c.TextIn = max(0, u.InputTokens)
+	in, cached := &u.InputDetails, &u.InputDetails.CachedDetails
+	c.TextIn, c.AudioIn = divided(&in.wireTokens, u.InputTokens)
+	c.TextOut, c.AudioOut = divided(&u.OutputDetails, u.OutputTokens)
+	c.TextCached, c.AudioCached = min(cached.Text.Tokens(), c.TextIn), min(cached.Audio.Tokens(), c.AudioIn)
+	if c.TextCached+c.AudioCached == 0 { // the sum alone: it is text first, which saves less
+		c.TextCached = min(in.Cached.Tokens(), c.TextIn)
+		c.AudioCached = min(in.Cached.Tokens()-c.TextCached, c.AudioIn)
 	}
-	if c.TextOut+c.AudioOut == 0 {
-		c.TextOut = max(0, u.OutputTokens)
-	}
-	c.TextCached = min(max(0, u.InputDetails.CachedDetails.Text), c.TextIn)
-	c.AudioCached = min(max(0, u.InputDetails.CachedDetails.Audio), c.AudioIn)
 }
 
-func nonNegative(f float64) float64 {
-	if f > 0 {
-		return f
+// divided is text and sound. What is more in the sum than in its parts is text: a model thinks in text.
+func divided(parts *wireTokens, sum kit.Figure) (text, audio int64) {
+	text, audio = parts.Text.Tokens(), parts.Audio.Tokens()
+	if both := (voice.Counts{TextIn: text, AudioIn: audio}).Tokens(); both < sum.Tokens() {
+		text += sum.Tokens() - both
 	}
-	return 0
+	return text, audio
 }

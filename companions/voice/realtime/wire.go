@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+
+	"conch/companions/voice/kit"
 )
 
 // What the protocol demands.
@@ -99,23 +101,28 @@ type statusDetails struct {
 
 // wireUsage is a response's (tokens) and a transcription's (tokens or duration).
 type wireUsage struct {
-	Type         string  `json:"type"`
-	Seconds      float64 `json:"seconds"`
-	InputTokens  int64   `json:"input_tokens"`
-	OutputTokens int64   `json:"output_tokens"`
+	Type         string     `json:"type"`
+	Seconds      kit.Figure `json:"seconds"`
+	InputTokens  kit.Figure `json:"input_tokens"`
+	OutputTokens kit.Figure `json:"output_tokens"`
 	InputDetails struct {
-		Text          int64 `json:"text_tokens"`
-		Audio         int64 `json:"audio_tokens"`
-		Cached        int64 `json:"cached_tokens"`
-		CachedDetails struct {
-			Text  int64 `json:"text_tokens"`
-			Audio int64 `json:"audio_tokens"`
-		} `json:"cached_tokens_details"`
+		wireTokens
+		Cached        kit.Figure `json:"cached_tokens"`
+		CachedDetails wireTokens `json:"cached_tokens_details"`
 	} `json:"input_token_details"`
-	OutputDetails struct {
-		Text  int64 `json:"text_tokens"`
-		Audio int64 `json:"audio_tokens"`
-	} `json:"output_token_details"`
+	OutputDetails wireTokens `json:"output_token_details"`
+}
+
+type wireTokens struct {
+	Text  kit.Figure `json:"text_tokens"`
+	Audio kit.Figure `json:"audio_tokens"`
+}
+
+// UnmarshalJSON reads what it can: an answer is worth more than its figures.
+func (u *wireUsage) UnmarshalJSON(b []byte) error {
+	type plain wireUsage
+	_ = json.Unmarshal(b, (*plain)(u))
+	return nil
 }
 
 // wireError is the object of an error event. Sloppy servers send a string.
