@@ -141,14 +141,30 @@ type chunk struct {
 		Delta, Message *delta
 		Finish         string `json:"finish_reason"`
 	} `json:"choices"`
-	Usage *struct {
-		In     int64 `json:"prompt_tokens"`
-		Out    int64 `json:"completion_tokens"`
-		Detail struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"prompt_tokens_details"`
-	} `json:"usage"`
+	Usage *used           `json:"usage"`
 	Error json.RawMessage `json:"error"`
+}
+
+// used is what a server says of an answer so far.
+type used struct {
+	In     kit.Figure `json:"prompt_tokens"`
+	Out    kit.Figure `json:"completion_tokens"`
+	Detail struct {
+		Cached kit.Figure `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+}
+
+// UnmarshalJSON reads what it can: the words beside it are worth more.
+func (u *used) UnmarshalJSON(b []byte) error {
+	type plain used
+	_ = json.Unmarshal(b, (*plain)(u))
+	return nil
+}
+
+// uses takes the largest figures of a stream. Some servers write the sum at the end, some so far with each piece, and some
+// what was sent at the beginning and what was received at the end.
+func (e *ended) uses(u *used) {
+	e.in, e.out, e.cached = max(e.in, u.In.Tokens()), max(e.out, u.Out.Tokens()), max(e.cached, u.Detail.Cached.Tokens())
 }
 
 type delta struct {
@@ -211,7 +227,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 			continue // a line nobody understands is no answer, and no end of one
 		}
 		if u := c.Usage; u != nil {
-			e.in, e.out, e.cached = max(0, u.In), max(0, u.Out), max(0, u.Detail.Cached)
+			e.uses(u)
 		}
 		if len(c.Choices) == 0 {
 			continue
