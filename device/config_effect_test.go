@@ -503,13 +503,23 @@ func used(s *seam) string {
 
 // cost is what an answer of the rehearsal voice costs.
 func cost(s *seam) string {
-	in, out := s.cfg.Voice.PriceIn, s.cfg.Voice.PriceOut
-	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut = in, out }})
+	v := s.cfg.Voice
+	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut, c.Voice.Prices = v.PriceIn, v.PriceOut, v.Prices }})
 	b.answered(b.ask("short"))
 	if u, err := b.usage.Report(); err != nil || u.Cost > 0 {
 		return "dear"
 	}
 	return "free"
+}
+
+// cachedCost is what tokens cost that a server has cached; the rehearsal has none.
+func cachedCost(s *seam) string {
+	settings, err := provider.Settings(s.cfg, kinds.Find("realtime"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	p := settings.PricesAt("ws://box.lan/", "its-model")
+	return fmt.Sprintf("text %.0f, sound %.0f", p.Of(voice.Counts{TextIn: 10, TextCached: 10}), p.Of(voice.Counts{AudioIn: 10, AudioCached: 10}))
 }
 
 // talkKept says what becomes of a talk.
@@ -851,6 +861,12 @@ func effects(t *testing.T) []effect {
 		{"voice.ca_file", "", func(s *seam) string { return trusts(s) }, map[string]string{`""`: "refused", q(certs + "/ca.pem"): "comes"}},
 		{"voice.price_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 		{"voice.price_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
+		{"voice.price_text_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
+		{"voice.price_text_cached", "", cachedCost, map[string]string{"0": "text 0, sound 0", "100000": "text 1, sound 0"}},
+		{"voice.price_text_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
+		{"voice.price_audio_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
+		{"voice.price_audio_cached", "", cachedCost, map[string]string{"0": "text 0, sound 0", "100000": "text 0, sound 1"}},
+		{"voice.price_audio_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 		{"voice.price_hear", chained, chainCost, map[string]string{"0": "free", "100000": "to hear"}},
 		{"voice.price_speak", chained, chainCost, map[string]string{"0": "free", "100000": "to speak"}},
 

@@ -57,9 +57,8 @@ type Settings struct {
 	Hold                      func() turn.Words // a reason to make no attempt at a session now; "": none. May be nil
 	Longest                   time.Duration     // of an utterance
 	Patience                  time.Duration     // how long a turn waits for the beginning of an answer
-	PriceIn, PriceOut         float64           // of a million tokens; 0: unknown
-	PriceHear                 float64           // of a minute that is written down, where that is not counted in tokens
-	PriceSpeak                float64           // of a million letters that are spoken, likewise
+	PriceIn, PriceOut         float64           // of a million tokens of every kind for which Prices has none; 0: not set
+	Prices                    Prices            // that were set; see PricesAt
 	CeilingTokens             int64             // of a day, of all companions together; 0: none
 	CeilingCost               float64
 	// Decode plays sound that comes compressed; nil: nothing can. Errors of the reader come out as they are, all others say what is wrong.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"conch/companions/round"
+	"conch/companions/voice"
 	"conch/companions/voice/kinds"
 	"conch/device/language"
 	"conch/gpio"
@@ -150,16 +151,24 @@ type Voice struct {
 	CAFile        string
 	Ceiling       int     // tokens a day; 0 is none
 	CeilingCost   float64 // money a day; 0 is none
-	PriceIn       float64 // for a million tokens, in whatever currency; 0 is unknown
+	PriceIn       float64 // for a million tokens of every kind for which Prices has none; 0 is not set
 	PriceOut      float64
-	PriceHear     float64 // for a minute written down
-	PriceSpeak    float64 // for a million letters spoken
-	Key           Secret  // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
+	Prices        voice.Prices // that are set; 0 is not set: the list has it, or it is unknown
+	Key           Secret       // from a credential, KeyFile or OPENAI_API_KEY; never in the file itself
 }
 
-// Priced says that something of what is used has a price.
+// Priced says that something of what is used has a price: one that is set, or, with a key, one of the list.
 func (v Voice) Priced() bool {
-	return v.PriceIn > 0 || v.PriceOut > 0 || v.PriceHear > 0 || v.PriceSpeak > 0
+	return v.PriceSet() || v.Kind != "rehearsal" && v.Key.Set() && v.listed()
+}
+
+// PriceSet says that the configuration has a price.
+func (v Voice) PriceSet() bool { return v.PriceIn > 0 || v.PriceOut > 0 || v.Prices != voice.Prices{} }
+
+// listed says that the list has a price of the model that answers.
+func (v Voice) listed() bool {
+	_, known := voice.Listed(v.URL, v.Model)
+	return known
 }
 
 // Turn is how long a turn may wait, state by state (TURNS.md 1).

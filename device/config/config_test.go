@@ -136,7 +136,7 @@ func TestConfigRefusals(t *testing.T) {
 		{"no model", "[voice]\nmodel = \" \"\n", "config: voice.model = \" \": must be one line of text, 1 to 1024 bytes; set by file FILE:2"},
 		{"unknown dialect", "[voice]\ndialect = \"beta\"\n", "config: voice.dialect = \"beta\": must be auto, ga, azure, localai, speaches, speech-to-speech, xai or qwen; set by file FILE:2"},
 		{"unknown kind", "[voice]\nkind = \"oracle\"\n", "config: voice.kind = \"oracle\": must be " + orList(append([]string{"auto"}, kinds.Names()...)) + "; set by file FILE:2"},
-		{"a ceiling in money without prices", "[voice]\nceiling_cost = 2\n", "config: voice.ceiling_cost = 2: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead"},
+		{"a ceiling in money without prices", "[voice]\nmodel = 'own'\nceiling_cost = 2\n", "config: voice.ceiling_cost = 2: voice.model = \"own\" has no price at voice.url = \"wss://api.openai.com/v1/realtime\": set voice.price_in and voice.price_out, or voice.ceiling_tokens instead"},
 		{"negative ceiling", "[voice]\nceiling_tokens = -5\n", "config: voice.ceiling_tokens = -5: must be a whole number, 0 to 1000000000; set by file FILE:2"},
 		{"negative price", "[voice]\nprice_in = -0.5\n", "config: voice.price_in = -0.5: must be 0 to 100000; set by file FILE:2"},
 		{"the key in the file", "[voice]\nkey = \"sk-secret\"\n", "config: voice.key: unknown key (a key does not belong here; put it into a file of its own and name that in voice.key_file); set by file FILE:2"},
@@ -541,6 +541,49 @@ func TestInstructionsAreText(t *testing.T) {
 		k := all[slices.IndexFunc(all, func(k key) bool { return k.name == "voice.instructions" })]
 		if err := k.set(value); (err == nil) != good {
 			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
+// A ceiling in money stands alone where the list has the model; a price of one's own is enough elsewhere.
+func TestACeilingInMoneyAlone(t *testing.T) {
+	for text, priced := range map[string]bool{
+		"":                                    true,
+		"model = 'gpt-realtime-2025-08-28'\n": true,
+		"model = 'gpt-realtime-mini'\n":       true,
+		"url = 'https://api.openai.com/v1'\nmodel = 'gpt-4o-mini'\n":                     true,
+		"url = 'https://gateway.example.com/v1'\nmodel = 'openai/gpt-4o-mini'\n":         true,
+		"url = 'http://pc.lan:11434'\nmodel = 'own'\nprice_text_out = 2\n":               true,
+		"url = 'http://pc.lan:11434'\nmodel = 'own'\nprice_hear = 2\n":                   true,
+		"url = 'http://pc.lan:11434'\nmodel = 'openai/gpt-4o-mini'\n":                    false,
+		"model = 'ft:gpt-4o-mini-2024-07-18:home::abc'\n":                                false,
+		"url = 'wss://house.openai.azure.com/openai/v1/realtime'\nmodel = 'our-model'\n": false,
+	} {
+		c, err := Load(LoadOptions{File: writeFile(t, "[voice]\nceiling_cost = 1\n"+text), Environ: []string{}})
+		if (err == nil) != priced {
+			t.Errorf("%q: %v", text, err)
+		}
+		if err == nil && c.Voice.CeilingCost != 1 {
+			t.Errorf("%q: the ceiling is %v", text, c.Voice.CeilingCost)
+		}
+	}
+}
+
+// The cost is known where a price is set, or where a key opens a model of the list.
+func TestPriced(t *testing.T) {
+	for _, row := range []struct {
+		kind, key string
+		set, want bool
+	}{{"auto", "", false, false}, {"auto", "sk-1", false, true}, {"rehearsal", "sk-1", false, false}, {"rehearsal", "", true, true}} {
+		v := Default().Voice
+		if v.Kind = row.kind; row.key != "" {
+			v.Key = NewSecret(row.key)
+		}
+		if row.set {
+			v.Prices.AudioOut = 1
+		}
+		if v.Priced() != row.want {
+			t.Errorf("%+v: %v", row, v.Priced())
 		}
 	}
 }

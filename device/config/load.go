@@ -65,8 +65,10 @@ func Load(o LoadOptions) (*Config, error) {
 		l.assign(name, o.Flags[name], "flag")
 	}
 	c.refusedFlags = len(l.problems) > before
-	if v := c.Voice; v.CeilingCost > 0 && !v.Priced() {
-		l.problem("voice.ceiling_cost = %v: nothing has a price: set voice.price_in and voice.price_out, or voice.ceiling_tokens instead", v.CeilingCost)
+	if v := c.Voice; v.CeilingCost > 0 && !v.PriceSet() && !v.listed() {
+		l.problem("voice.ceiling_cost = %v: voice.model = %q has no price at voice.url = %q: "+
+			"set voice.price_in and voice.price_out, or voice.ceiling_tokens instead",
+			v.CeilingCost, v.Model, v.URL)
 		l.doubt("voice.ceiling_cost")
 	}
 	l.shut()

@@ -346,7 +346,7 @@ type NoteRow struct {
 type UsageReport struct {
 	Day           string    `json:"day"`
 	Tokens        int64     `json:"tokens"`
-	Cost          float64   `json:"cost"`                 // in the currency of voice.price_in and the other prices
+	Cost          float64   `json:"cost"`                 // in the currency of voice.price_in and the other prices, else US dollars
 	HearCost      float64   `json:"hear_cost,omitempty"`  // of it, what hearing cost by the minute
 	SpeakCost     float64   `json:"speak_cost,omitempty"` // and speaking by the letter
 	Responses     int       `json:"responses"`

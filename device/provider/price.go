@@ -1,43 +1,23 @@
 package provider
 
-import "strings"
+import "conch/companions/voice"
 
-// A Price is in US dollars, for a million tokens of text.
+// A Price is in US dollars, for a million tokens of text or of sound.
 type Price struct{ In, Out float64 }
 
 // PricesOf is the day on which the list was read.
-const PricesOf = "2026-11-23"
+const PricesOf = voice.PricesOf
 
-// votePrices are OpenAI's, with nothing cached. The first model ends for the second one (SETUP.md 4).
-var votePrices = map[string]Price{
-	"gpt-4.1-mini": {In: 0.40, Out: 1.60},
-	"gpt-6-luna":   {In: 0.10, Out: 0.50},
-}
-
-// voicePrices are OpenAI's of sound, which is dearer than text, with nothing cached: what is reckoned by them is spent later.
-var voicePrices = map[string]Price{
-	"gpt-realtime-1.5":      {In: 32, Out: 64},
-	"gpt-realtime-2":        {In: 32, Out: 64},
-	"gpt-realtime-2.1":      {In: 32, Out: 64},
-	"gpt-realtime-2.1-mini": {In: 10, Out: 20},
-}
-
-// PriceOfVoice is likewise what a voice costs at most.
+// PriceOfVoice is what sound costs with a model at an address, with nothing cached; known: the list has the model.
 func PriceOfVoice(address, model string) (p Price, known bool) {
-	return priceOf(voicePrices, address, model)
+	list, known := voice.Listed(address, model)
+	return Price{In: list.AudioIn, Out: list.AudioOut}, known
 }
 
-// PriceOfVotes is what a model at an address costs; what others than OpenAI ask nobody knows here.
+// PriceOfVotes is what a model at an address costs that votes, with nothing cached, if the list has it.
 func PriceOfVotes(address, model string) (p Price, known bool) {
-	return priceOf(votePrices, address, model)
-}
-
-func priceOf(list map[string]Price, address, model string) (p Price, known bool) {
-	if host := Host(address); host != "api.openai.com" && !strings.HasSuffix(host, ".openai.com") {
-		return Price{}, false
-	}
-	p, known = list[model]
-	return p, known
+	list, _ := voice.Listed(address, model)
+	return Price{In: list.TextIn, Out: list.TextOut}, list.TextIn > 0
 }
 
 // A day of votes on a device, with room.votes = "auto", as it was measured (SETUP.md 4). How much a household talks is our choice.

@@ -111,7 +111,7 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 		Own: v.Own, URL: v.URL, Model: v.Model, Transcription: v.Transcription, TranscriptionAssumed: v.Transcription == config.Default().Voice.Transcription,
 		ModelAssumed: v.Model == config.Default().Voice.Model, Languages: c.Device.Languages, Mouth: c.Device.Mouth,
 		Key: c.LiveKey, GiveKey: c.GiveKey(), Longest: longestUtterance(c), Patience: c.Turn.Commit,
-		PriceIn: v.PriceIn, PriceOut: v.PriceOut, PriceHear: v.PriceHear, PriceSpeak: v.PriceSpeak, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
+		PriceIn: v.PriceIn, PriceOut: v.PriceOut, Prices: v.Prices, CeilingTokens: int64(v.Ceiling), CeilingCost: v.CeilingCost,
 		Decode: decoded,
 	}
 	s.HearKey.From, s.HearKey.Read = c.StageKey("hear")

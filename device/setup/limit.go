@@ -40,7 +40,7 @@ func (w *wizard) askLimit(ctx context.Context) error {
 		enter = noLimit
 	}
 	price, known := provider.PriceOfVoice(w.cfg.Voice.URL, w.cfg.Voice.Model)
-	if known && !w.cfg.Voice.Priced() {
+	if price.In > 0 && !w.cfg.Voice.PriceSet() {
 		w.say("  %s", w.lang.Phrase("setup.limit_what", "date", provider.PricesOf, "model", w.cfg.Voice.Model,
 			"in", plainSum(price.In), "out", plainSum(price.Out)))
 	}
@@ -54,16 +54,16 @@ func (w *wizard) askLimit(ctx context.Context) error {
 		return err
 	}
 	edits := []config.Edit{{Key: limitKey, Value: plainSum(limit)}}
-	if limit > 0 && !w.cfg.Voice.Priced() {
-		if !known {
-			if price.In, err = w.sum(ctx, "", w.lang.Phrase("setup.price_in"), ""); err != nil {
-				return err
-			}
-			if price.Out, err = w.sum(ctx, "", w.lang.Phrase("setup.price_out"), ""); err != nil {
-				return err
-			}
+	if limit > 0 && !known && !w.cfg.Voice.PriceSet() {
+		in, err := w.sum(ctx, "", w.lang.Phrase("setup.price_in"), "")
+		if err != nil {
+			return err
 		}
-		edits = append(edits, config.Edit{Key: "voice.price_in", Value: plainSum(price.In)}, config.Edit{Key: "voice.price_out", Value: plainSum(price.Out)})
+		out, err := w.sum(ctx, "", w.lang.Phrase("setup.price_out"), "")
+		if err != nil {
+			return err
+		}
+		edits = append(edits, config.Edit{Key: "voice.price_in", Value: plainSum(in)}, config.Edit{Key: "voice.price_out", Value: plainSum(out)})
 	}
 	if _, err := w.set(ctx, edits); err != nil {
 		return err

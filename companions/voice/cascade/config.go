@@ -33,7 +33,7 @@ type Config struct {
 	Language     string   // of an answer that does not show its own
 	Instructions string
 
-	Prices  kit.Prices
+	Prices  voice.Prices
 	Ceiling kit.Ceiling
 	Pool    *kit.Pool
 	Load    func() ([]byte, error)
@@ -176,7 +176,6 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 		Key: s.Key, EarKey: s.HearKey, MouthKey: s.SpeakKey, Hold: s.Hold,
 		Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Languages: s.Languages, Language: cmp.Or(s.Mouth, english),
 		Instructions: c.Instructions,
-		Prices:       kit.Prices{TextIn: s.PriceIn, TextCached: s.PriceIn, TextOut: s.PriceOut, TranscriptionMinute: s.PriceHear, SpokenLetters: s.PriceSpeak},
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
 		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
 		Decode: s.Decode, Roots: s.Roots, Log: c.Log,
@@ -203,7 +202,18 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	cfg.EarModel = cmp.Or(cfg.EarModel, cfg.ear.profile.Ear)
 	cfg.MouthModel = cmp.Or(cfg.MouthModel, cfg.mouth.profile.Mouth)
 	cfg.Voice = cfg.mouth.voice(c.Voice)
+	cfg.Prices = s.PricesAt(cfg.chat.address(), cfg.Model)
+	cfg.Prices.TranscriptionMinute = s.PricesAt(cfg.ear.address(), cfg.EarModel).TranscriptionMinute
+	cfg.Prices.SpokenLetters = s.PricesAt(cfg.mouth.address(), cfg.MouthModel).SpokenLetters
 	return cfg, nil
+}
+
+// address is the URL of a server; of a program there is none.
+func (t target) address() string {
+	if t.url == nil {
+		return ""
+	}
+	return t.url.String()
 }
 
 func isOpenAI(t target) bool { return t.profile.Name == "openai" }

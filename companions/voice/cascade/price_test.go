@@ -32,7 +32,7 @@ func TestWhatHearingAndSpeakingCost(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			in(t, cascadetest.Script{Models: []string{"m"}}, func(s *voice.Settings, _ *voice.Companion, _ *Config) {
-				s.PriceHear, s.PriceSpeak = 60, 10000
+				s.Prices = voice.Prices{TranscriptionMinute: 60, SpokenLetters: 10000}
 			}, func(w *world) {
 				if u := w.c.usage.Usage(); u.Today.Cost != 0 {
 					t.Errorf("before anything was said: %+v", u.Today)
@@ -63,7 +63,7 @@ func TestWhatHearingAndSpeakingCost(t *testing.T) {
 // The ceiling of the day counts it, where nothing else has a price.
 func TestTheCeilingCountsHearingAndSpeaking(t *testing.T) {
 	in(t, cascadetest.Script{Models: []string{"m"}}, func(s *voice.Settings, _ *voice.Companion, _ *Config) {
-		s.PriceHear, s.PriceSpeak, s.CeilingCost = 60, 10000, 1.1
+		s.Prices, s.CeilingCost = voice.Prices{TranscriptionMinute: 60, SpokenLetters: 10000}, 1.1
 	}, func(w *world) {
 		w.press("t-1")
 		w.done(1)
@@ -72,4 +72,34 @@ func TestTheCeilingCountsHearingAndSpeaking(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	})
+}
+
+// Each stage has the price of its own model at its own server; what the configuration says counts before the list.
+func TestEachStageHasItsPrice(t *testing.T) {
+	for name, row := range map[string]struct {
+		own  map[string]string
+		set  voice.Prices
+		want voice.Prices
+	}{
+		"OpenAI does all": {nil, voice.Prices{},
+			voice.Prices{TextIn: 0.15, TextCached: 0.075, TextOut: 0.6, TranscriptionMinute: 0.0045, SpokenLetters: 0.015 * 1e6 / 900}},
+		"others hear and speak": {map[string]string{"hear": "http://box.lan:8080", "speak": "http://box.lan:8880"}, voice.Prices{},
+			voice.Prices{TextIn: 0.15, TextCached: 0.075, TextOut: 0.6}},
+		"it is set": {nil, voice.Prices{TextCached: 0.1, TranscriptionMinute: 1, SpokenLetters: 2},
+			voice.Prices{TextIn: 0.15, TextCached: 0.1, TextOut: 0.6, TranscriptionMinute: 1, SpokenLetters: 2}},
+	} {
+		s := voice.Settings{URL: "https://api.openai.com/v1", Own: row.own, Prices: row.set}
+		cfg, err := Configure(s, voice.Companion{Model: "gpt-4o-mini"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := cfg.Prices
+		got.AudioIn, got.AudioCached, got.AudioOut = 0, 0, 0
+		if math.Abs(got.TextCached-row.want.TextCached) < 1e-9 {
+			got.TextCached = row.want.TextCached
+		}
+		if got != row.want {
+			t.Errorf("%s: %+v; want %+v", name, got, row.want)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package cascade
 
 import (
+	"strings"
 	"testing"
 
 	"conch/companions/voice/cascadetest"
@@ -9,23 +10,27 @@ import (
 // Whatever a server writes of tokens, and in how many pieces: the answer is heard, and counted once.
 func TestWhatServersReport(t *testing.T) {
 	const begin, end = `data: {"choices":[{"delta":{"content":"Hello there."}}],"usage":`, `data: {"choices":[],"usage":`
+	names := strings.NewReplacer(`"I"`, `"prompt_tokens"`, `"O"`, `"completion_tokens"`, `"D"`, `"prompt_tokens_details"`, `"C"`, `"cached_tokens"`)
 	for name, row := range map[string]struct {
 		lines           []string
 		in, cached, out int64
 	}{
-		"at the end alone": {[]string{begin + `null}`, end + `{"prompt_tokens":30,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":20}}}`}, 30, 20, 4},
-		"so far, with each piece": {[]string{begin + `{"prompt_tokens":30,"completion_tokens":2}}`, end + `{"prompt_tokens":30,"completion_tokens":4}}`,
-			end + `{"prompt_tokens":30,"completion_tokens":4}}`}, 30, 0, 4},
-		"sent first, received last": {[]string{begin + `{"prompt_tokens":30}}`, end + `{"completion_tokens":4}}`}, 30, 0, 4},
-		"nothing in the last piece": {[]string{begin + `{"prompt_tokens":30,"completion_tokens":4}}`, end + `{"prompt_tokens":0,"completion_tokens":0}}`}, 30, 0, 4},
-		"as text":                   {[]string{begin + `{"prompt_tokens":"30","completion_tokens":"4"}}`}, 30, 0, 4},
-		"with fractions":            {[]string{begin + `{"prompt_tokens":30.0,"completion_tokens":4.5,"prompt_tokens_details":{"cached_tokens":20.0}}}`}, 30, 20, 4},
-		"details are null":          {[]string{begin + `{"prompt_tokens":30,"completion_tokens":4,"prompt_tokens_details":null}}`}, 30, 0, 4},
-		"details are a list":        {[]string{begin + `{"prompt_tokens":30,"completion_tokens":4,"prompt_tokens_details":[]}}`}, 30, 0, 4},
-		"more is cached than sent":  {[]string{begin + `{"prompt_tokens":30,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":900}}}`}, 30, 30, 4},
-		"negative":                  {[]string{begin + `{"prompt_tokens":30,"completion_tokens":4,"prompt_tokens_details":{"cached_tokens":-900}}}`}, 30, 0, 4},
-		"no object":                 {[]string{begin + `"none"}`, end + `{"prompt_tokens":30,"completion_tokens":4}}`}, 30, 0, 4},
+		"at the end alone": {[]string{begin + `null}`, end + `{"I":30,"O":4,"D":{"C":20}}}`}, 30, 20, 4},
+		"so far, with each piece": {[]string{begin + `{"I":30,"O":2}}`, end + `{"I":30,"O":4}}`,
+			end + `{"I":30,"O":4}}`}, 30, 0, 4},
+		"sent first, received last": {[]string{begin + `{"I":30}}`, end + `{"O":4}}`}, 30, 0, 4},
+		"nothing in the last piece": {[]string{begin + `{"I":30,"O":4}}`, end + `{"I":0,"O":0}}`}, 30, 0, 4},
+		"as text":                   {[]string{begin + `{"I":"30","O":"4"}}`}, 30, 0, 4},
+		"with fractions":            {[]string{begin + `{"I":30.0,"O":4.5,"D":{"C":20.0}}}`}, 30, 20, 4},
+		"details are null":          {[]string{begin + `{"I":30,"O":4,"D":null}}`}, 30, 0, 4},
+		"details are a list":        {[]string{begin + `{"I":30,"O":4,"D":[]}}`}, 30, 0, 4},
+		"more is cached than sent":  {[]string{begin + `{"I":30,"O":4,"D":{"C":900}}}`}, 30, 30, 4},
+		"negative":                  {[]string{begin + `{"I":30,"O":4,"D":{"C":-900}}}`}, 30, 0, 4},
+		"no object":                 {[]string{begin + `"none"}`, end + `{"I":30,"O":4}}`}, 30, 0, 4},
 	} {
+		for i := range row.lines {
+			row.lines[i] = names.Replace(row.lines[i])
+		}
 		t.Run(name, func(t *testing.T) {
 			in(t, cascadetest.Script{Models: []string{"m"}, Chat: says(cascadetest.Reply{Lines: row.lines, Text: " "})}, nil, func(w *world) {
 				w.press("t-1")

@@ -21,32 +21,6 @@ const (
 	LogSave = "usage.save"
 )
 
-// Prices are per million tokens, in whatever currency the ceiling is in; zero counts nothing.
-type Prices struct {
-	TextIn, TextCached, TextOut    float64
-	AudioIn, AudioCached, AudioOut float64
-	TranscriptionMinute            float64
-	SpokenLetters                  float64 // a million of them
-}
-
-// Hearing is so much sound, written down by the minute.
-func (p *Prices) Hearing(seconds float64) voice.Counts {
-	cost := seconds / 60 * p.TranscriptionMinute
-	return voice.Counts{Cost: cost, HearCost: cost}
-}
-
-// Speaking is so many letters, spoken.
-func (p *Prices) Speaking(letters int) voice.Counts {
-	cost := float64(letters) / 1e6 * p.SpokenLetters
-	return voice.Counts{Cost: cost, SpeakCost: cost}
-}
-
-// Of is what all tokens of c cost.
-func (p *Prices) Of(c voice.Counts) float64 {
-	return (float64(c.TextIn-c.TextCached)*p.TextIn + float64(c.TextCached)*p.TextCached + float64(c.TextOut)*p.TextOut +
-		float64(c.AudioIn-c.AudioCached)*p.AudioIn + float64(c.AudioCached)*p.AudioCached + float64(c.AudioOut)*p.AudioOut) / 1e6
-}
-
 // Ceiling is what may be used in a day; zero is no ceiling. Beyond it no answer is asked for until the next day.
 type Ceiling struct {
 	Tokens       int64
@@ -56,7 +30,7 @@ type Ceiling struct {
 
 // Metering is what a Meter is made of.
 type Metering struct {
-	Prices  Prices
+	Prices  voice.Prices
 	Ceiling Ceiling
 	Pool    *Pool                  // whose use counts towards the ceiling, too; nil: nobody's
 	Load    func() ([]byte, error) // what Save kept, at NewMeter; nil starts from zero

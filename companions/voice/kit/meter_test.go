@@ -29,7 +29,7 @@ func metered(t *testing.T, of Metering, kept string) (*Meter, *[]byte) {
 
 // A server that reports absurd numbers reaches the ceiling, and does not go around it. A file can keep the day.
 func TestAnAbsurdReportReachesTheCeiling(t *testing.T) {
-	p := Prices{TextIn: 4, TranscriptionMinute: 1}
+	p := voice.Prices{TextIn: 4, TranscriptionMinute: 1}
 	m, saved := metered(t, Metering{Prices: p, Ceiling: Ceiling{Tokens: 100, Cost: 1}}, "")
 	huge := voice.Counts{TextIn: math.MaxInt64, TextOut: math.MaxInt64, Cost: p.Of(voice.Counts{TextIn: math.MaxInt64})}
 	m.Count("t-1", huge)

@@ -33,11 +33,12 @@ type Config struct {
 	// tools, format) and what it said; none: it took everything. Called from Run; nil: nobody wants to know.
 	Omitted func(parts []string, why string)
 
-	Prices  kit.Prices
-	Ceiling kit.Ceiling
-	Pool    *kit.Pool              // whose use counts towards the ceiling, too; nil: nobody's
-	Load    func() ([]byte, error) // what Save kept, at New; nil starts from zero
-	Save    func([]byte) error     // keeps the day's usage; called from a goroutine of its own, and from that of ResetUsage
+	Prices    voice.Prices
+	EarPrices voice.Prices // of what is written down
+	Ceiling   kit.Ceiling
+	Pool      *kit.Pool              // whose use counts towards the ceiling, too; nil: nobody's
+	Load      func() ([]byte, error) // what Save kept, at New; nil starts from zero
+	Save      func([]byte) error     // keeps the day's usage; called from a goroutine of its own, and from that of ResetUsage
 
 	Recall []voice.Line             // what was said before this process
 	Keep   func([]voice.Line) error // keeps what is said; nil: nothing is kept. Called from a goroutine of its own

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 
@@ -54,10 +55,19 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 			TranscriptionModel: s.TranscriptionAssumed,
 		},
 		MaxUtterance: s.Longest,
-		Prices:       kit.Prices{TextIn: s.PriceIn, AudioIn: s.PriceIn, TextOut: s.PriceOut, AudioOut: s.PriceOut, TranscriptionMinute: s.PriceHear},
-		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
-		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Log: c.Log,
+		Prices:       s.PricesAt(s.URL, c.Model), EarPrices: earPrices(&s, c.Model),
+		Ceiling: kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
+		Load:    c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Log: c.Log,
 	}, err
+}
+
+// earPrices are what writing down costs. Where the list does not have that model, its tokens cost what those of the answers do.
+func earPrices(s *voice.Settings, model string) voice.Prices {
+	if p, known := voice.Listed(s.URL, s.Transcription); known {
+		p.TranscriptionMinute = cmp.Or(s.Prices.TranscriptionMinute, p.TranscriptionMinute)
+		return p
+	}
+	return s.PricesAt(s.URL, model)
 }
 
 // SettingDialect is what the server speaks, as voice.dialect has it.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"conch/companions/voice"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
@@ -505,7 +506,7 @@ func TestDailyCeilingRefusesUntilTheNextDay(t *testing.T) {
 	var mu sync.Mutex
 	var kept []byte
 	change := func(c *Config) {
-		c.Prices = kit.Prices{TextIn: 4, AudioIn: 32, TextOut: 16, AudioOut: 64}
+		c.Prices = voice.Prices{TextIn: 4, AudioIn: 32, TextOut: 16, AudioOut: 64}
 		c.Ceiling = kit.Ceiling{Tokens: 50}
 		c.Load = func() ([]byte, error) { mu.Lock(); defer mu.Unlock(); return kept, nil }
 		c.Save = func(b []byte) error { mu.Lock(); defer mu.Unlock(); kept = b; return nil }

@@ -21,7 +21,10 @@ func (c *Client) transcribed(t turn.ID, u *wireUsage) {
 	counts := voice.Counts{}
 	countTokens(&counts, u)
 	if u.Type == "duration" || counts.Tokens() == 0 {
-		counts = c.cfg.Prices.Hearing(float64(u.Seconds))
+		counts = c.cfg.EarPrices.Hearing(float64(u.Seconds))
+	} else {
+		counts.Cost = c.cfg.EarPrices.Of(counts)
+		counts.HearCost = counts.Cost
 	}
 	c.usage.Count(t, counts)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"conch/companions/voice"
-	"conch/companions/voice/kit"
 )
 
 // reported is an answer whose usage is what a server writes.
@@ -23,16 +22,19 @@ func TestWhatServersReport(t *testing.T) {
 		want  voice.Counts // its tokens
 	}{
 		"as OpenAI does": {`{"total_tokens":253,"input_tokens":132,"output_tokens":121,
-			"input_token_details":{"text_tokens":119,"audio_tokens":13,"image_tokens":0,"cached_tokens":64,"cached_tokens_details":{"text_tokens":60,"audio_tokens":4}},
+			"input_token_details":{"text_tokens":119,"audio_tokens":13,"image_tokens":0,"cached_tokens":64,
+				"cached_tokens_details":{"text_tokens":60,"audio_tokens":4}},
 			"output_token_details":{"text_tokens":30,"audio_tokens":91}}`,
 			voice.Counts{TextIn: 119, TextCached: 60, TextOut: 30, AudioIn: 13, AudioCached: 4, AudioOut: 91}},
 		"as text and with fractions": {`{"input_token_details":{"text_tokens":"119","audio_tokens":13.0,"cached_tokens_details":{"text_tokens":60.0}},
 			"output_token_details":{"text_tokens":"30.0","audio_tokens":null}}`, voice.Counts{TextIn: 119, TextCached: 60, TextOut: 30, AudioIn: 13}},
-		"sums alone":       {`{"input_tokens":132,"output_tokens":121}`, voice.Counts{TextIn: 132, TextOut: 121}},
-		"details are null": {`{"input_tokens":132,"output_tokens":121,"input_token_details":null,"output_token_details":[]}`, voice.Counts{TextIn: 132, TextOut: 121}},
+		"sums alone": {`{"input_tokens":132,"output_tokens":121}`, voice.Counts{TextIn: 132, TextOut: 121}},
+		"details are null": {`{"input_tokens":132,"output_tokens":121,"input_token_details":null,"output_token_details":[]}`,
+			voice.Counts{TextIn: 132, TextOut: 121}},
 		"cached is a sum": {`{"input_token_details":{"text_tokens":100,"audio_tokens":20,"cached_tokens":110}}`,
 			voice.Counts{TextIn: 100, TextCached: 100, AudioIn: 20, AudioCached: 10}},
-		"more is cached than sent": {`{"input_token_details":{"text_tokens":10,"audio_tokens":20,"cached_tokens":900,"cached_tokens_details":{"text_tokens":300,"audio_tokens":600}}}`,
+		"more is cached than sent": {`{"input_token_details":{"text_tokens":10,"audio_tokens":20,"cached_tokens":900,
+			"cached_tokens_details":{"text_tokens":300,"audio_tokens":600}}}`,
 			voice.Counts{TextIn: 10, TextCached: 10, AudioIn: 20, AudioCached: 20}},
 		"thought as well": {`{"output_tokens":150,"output_token_details":{"text_tokens":30,"audio_tokens":91}}`, voice.Counts{TextOut: 59, AudioOut: 91}},
 		"negative": {`{"input_tokens":-7,"output_tokens":-9223372036854775808,"input_token_details":{"text_tokens":-119,"audio_tokens":13}}`,
@@ -95,11 +97,12 @@ func TestWhatATranscriptReports(t *testing.T) {
 		`{"type":"duration","seconds":-30}`:                       {},
 		`{"type":"duration","seconds":null}`:                      {},
 		`{"type":"duration","seconds":1e999}`:                     {Cost: 1e15, HearCost: 1e15},
-		`{"type":"tokens","input_tokens":20,"output_tokens":"7"}`: {TextIn: 20, TextOut: 7},
+		`{"type":"tokens","input_tokens":20,"output_tokens":"7"}`: {TextIn: 20, TextOut: 7, Cost: 34, HearCost: 34},
 		`"none"`: {},
 		`null`:   {},
 	} {
-		client, err := New(Config{URL: "ws://127.0.0.1/", Prices: kit.Prices{TranscriptionMinute: 6}, Log: slog.New(slog.DiscardHandler)})
+		prices := voice.Prices{TranscriptionMinute: 6, TextIn: 1e6, TextOut: 2e6}
+		client, err := New(Config{URL: "ws://127.0.0.1/", EarPrices: prices, Log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}
