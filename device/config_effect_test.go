@@ -504,7 +504,9 @@ func used(s *seam) string {
 // cost is what an answer of the rehearsal voice costs.
 func cost(s *seam) string {
 	v := s.cfg.Voice
-	b := newBox(s.T, boxOptions{config: func(c *config.Config) { c.Voice.PriceIn, c.Voice.PriceOut, c.Voice.Prices = v.PriceIn, v.PriceOut, v.Prices }})
+	b := newBox(s.T, boxOptions{config: func(c *config.Config) {
+		c.Voice.PriceIn, c.Voice.PriceOut, c.Voice.Prices = v.PriceIn, v.PriceOut, v.Prices
+	}})
 	b.answered(b.ask("short"))
 	if u, err := b.usage.Report(); err != nil || u.Cost > 0 {
 		return "dear"

@@ -58,7 +58,11 @@ func printUsage(e *env, u control.UsageReport) {
 	}
 	fmt.Fprintln(e.out, in.Phrase("usage.day", "day", u.Day, "answers", in.Phrase("usage.answers", "n", u.Responses),
 		"heard", fmt.Sprintf("%.0f", u.HeardSeconds), "said", fmt.Sprintf("%.0f", u.SaidSeconds))+votes)
-	row("tokens", limited(fmt.Sprint(u.Tokens), fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0))
+	estimated := ""
+	if u.Estimated > 0 {
+		estimated = ": " + in.Phrase("usage.estimated", "n", u.Estimated)
+	}
+	row("tokens", limited(fmt.Sprint(u.Tokens), fmt.Sprint(u.CeilingTokens), u.CeilingTokens > 0)+estimated)
 	parts := ""
 	if u.HearCost > 0 || u.SpeakCost > 0 {
 		parts = ": " + in.Phrase("usage.parts", "tokens", fmt.Sprintf("%.4f", u.Cost-u.HearCost-u.SpeakCost),

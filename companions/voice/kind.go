@@ -101,6 +101,9 @@ type Companion struct {
 	Load func() ([]byte, error) // what Save kept of the day's usage
 	Save func([]byte) error
 
+	// Guessed is called when there is a ceiling, and it turns out that the server counts no tokens, or that it does.
+	Guessed func(estimated bool)
+
 	Recall []Line             // what was said before
 	Keep   func([]Line) error // keeps what is said
 

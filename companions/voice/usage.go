@@ -13,14 +13,15 @@ type Counts struct {
 	TextIn       int64   `json:"text_in"` // tokens, cached ones included
 	TextCached   int64   `json:"text_cached"`
 	TextOut      int64   `json:"text_out"`
-	Votes        int     `json:"votes,omitempty"` // calls of a model that votes; their tokens are among TextIn and TextOut
+	Estimated    int     `json:"estimated,omitempty"` // of Responses: their tokens are estimated, as the server does not count them
+	Votes        int     `json:"votes,omitempty"`     // calls of a model that votes; their tokens are among TextIn and TextOut
 	AudioIn      int64   `json:"audio_in"`
 	AudioCached  int64   `json:"audio_cached"`
 	AudioOut     int64   `json:"audio_out"`
 	HeardSeconds float64 `json:"heard_s"` // sent to the server
 	SaidSeconds  float64 `json:"said_s"`  // received from it
 	Cost         float64 `json:"cost"`
-	HearCost     float64 `json:"hear_cost,omitempty"` // part of Cost: what was written down by the minute
+	HearCost     float64 `json:"hear_cost,omitempty"` // part of Cost: what was written down
 	SpeakCost    float64 `json:"speak_cost,omitempty"`
 }
 
@@ -32,6 +33,7 @@ func (c Counts) Tokens() int64 {
 // Add adds d. A counter stops at the largest number, and what is negative or no number adds nothing.
 func (c *Counts) Add(d Counts) {
 	c.Responses = plusFew(c.Responses, d.Responses)
+	c.Estimated = plusFew(c.Estimated, d.Estimated)
 	c.TextIn = plus(c.TextIn, d.TextIn)
 	c.TextCached = plus(c.TextCached, d.TextCached)
 	c.TextOut = plus(c.TextOut, d.TextOut)

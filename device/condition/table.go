@@ -67,6 +67,8 @@ const (
 	VoiceBent       Code = "voice.bent"          // the server refused a part of the session, which does without
 	VoiceCeiling    Code = "voice.ceiling"       // the household's own limit
 	VoiceLost       Code = "voice.lost"          // no session with a server
+	VoiceUncounted  Code = "voice.uncounted"     // there is a ceiling, and the server counts no tokens
+	VoiceUnpriced   Code = "voice.unpriced"      // there is a ceiling in money, and a model has no price
 	VoiceUnheard    Code = "voice.transcription" // the server does not write down what it hears
 )
 
@@ -133,6 +135,8 @@ var table = []entry{
 	{code: SoundSlow, severity: Note},
 	{code: VoiceBent, severity: Note}, // it converses
 	{code: VoiceBent + ".", severity: Note},
+	{code: VoiceUncounted, severity: Note},
+	{code: VoiceUnpriced, severity: Note},
 	{code: VoiceUnheard, severity: Note}, // but in a room the others do not get to know it
 	{code: VoiceUnheard + ".", severity: Note},
 }

@@ -350,7 +350,8 @@ type UsageReport struct {
 	HearCost      float64   `json:"hear_cost,omitempty"`  // of it, what hearing cost by the minute
 	SpeakCost     float64   `json:"speak_cost,omitempty"` // and speaking by the letter
 	Responses     int       `json:"responses"`
-	Votes         int       `json:"votes"` // calls of the model that votes in the room; their tokens are among Tokens
+	Votes         int       `json:"votes"`               // calls of the model that votes in the room; their tokens are among Tokens
+	Estimated     int       `json:"estimated,omitempty"` // answers whose tokens are estimated: the server does not count them
 	HeardSeconds  float64   `json:"heard_s"`
 	SaidSeconds   float64   `json:"said_s"`
 	Priced        bool      `json:"priced"`         // something of it has a price; else nobody knows what it cost

@@ -29,7 +29,7 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 		out.Conditions = append(out.Conditions, Condition{Code: string(c.Code), Text: c.Text, Do: c.Do, Since: c.Since})
 	}
 	if s.Today != nil {
-		out.Used = Used{Tokens: s.Today.Tokens, Cost: s.Today.Cost}
+		out.Used = Used{Tokens: s.Today.Tokens, Cost: s.Today.Cost, Estimated: s.Today.Estimated}
 	}
 	_ = r.Lines(ctx, "/metrics", func(line []byte) { // its error is the end of the text
 		name, value, _ := strings.Cut(string(line), " ")
@@ -42,7 +42,7 @@ func askRunning(ctx context.Context, r *control.Remote) (Running, error) {
 
 func usedToday(cfg config.Config, now time.Time) Used {
 	sum := usage.Kept(cfg.State.Dir, now)
-	return Used{Tokens: sum.Tokens(), Cost: sum.Cost}
+	return Used{Tokens: sum.Tokens(), Cost: sum.Cost, Estimated: sum.Estimated}
 }
 
 func measured(cfg config.Config) Measured {

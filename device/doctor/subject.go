@@ -112,8 +112,9 @@ type VoiceSetting struct {
 
 // Used is what counts towards the ceilings.
 type Used struct {
-	Tokens int64
-	Cost   float64
+	Tokens    int64
+	Cost      float64
+	Estimated int // answers whose tokens the server did not count
 }
 
 // Misfit is a setting that cannot be with the others. Part is button, light, knob or board.

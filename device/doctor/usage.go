@@ -20,6 +20,10 @@ func checkUsage(ctx context.Context, _ *Machine, s *Subject) []Finding {
 	if most := s.Voice.CeilingCost; most > 0 {
 		out = append(out, ceiling("voice.ceiling_cost", fmt.Sprintf("%.2f spent of %.2f", used.Cost, most), used.Cost/most)...)
 	}
+	if used.Estimated > 0 && len(out) > 0 {
+		out = append(out, warn("", fmt.Sprintf("the tokens of %d answers today are estimated", used.Estimated),
+			"the server does not count them", "compare the estimate with the vendor's account")...)
+	}
 	return out
 }
 

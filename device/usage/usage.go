@@ -46,6 +46,31 @@ func (c *Counter) Prepare(of *voice.Companion, id round.CompanionID, first bool)
 	}
 	of.Load = func() ([]byte, error) { return c.load(name), nil }
 	of.Save = func(data []byte) error { return c.memory.Save(name, json.RawMessage(data)) }
+	of.Guessed = c.guessed
+	c.unpriced(of.Model, id)
+}
+
+// guessed makes a condition of a server that counts no tokens while there is a ceiling.
+func (c *Counter) guessed(estimated bool) {
+	if !estimated {
+		c.conds.Clear(condition.VoiceUncounted)
+		return
+	}
+	c.conds.Set(condition.VoiceUncounted, "the server counts no tokens: the day's limit goes by an estimate, of seconds of sound and of letters",
+		"compare it with the vendor's account; conch usage shows it")
+}
+
+// unpriced makes a condition of a companion whose tokens a ceiling in money does not see.
+func (c *Counter) unpriced(model string, id round.CompanionID) {
+	l := c.limits
+	if l.CeilingCost == 0 || !l.Key.Set() || l.Kind == "rehearsal" || l.PriceSet() {
+		return
+	}
+	if _, known := voice.Listed(l.URL, model); known {
+		return
+	}
+	c.conds.Set(condition.VoiceUnpriced, fmt.Sprintf("voice.ceiling_cost does not see what %s uses: the model %q has no price", id, model),
+		"set voice.price_in and voice.price_out, or voice.ceiling_tokens")
 }
 
 // load reads a count; nobody is kept from talking by one that cannot be read.
@@ -81,7 +106,7 @@ func (c *Counter) Report() (control.UsageReport, error) {
 	return control.UsageReport{
 		Day: u.Day, Tokens: u.All.Tokens(), Cost: u.All.Cost, HearCost: u.All.HearCost, SpeakCost: u.All.SpeakCost,
 		Responses: u.All.Responses, Votes: u.All.Votes,
-		HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
+		Estimated: u.All.Estimated, HeardSeconds: u.All.HeardSeconds, SaidSeconds: u.All.SaidSeconds,
 		Priced: c.limits.Priced(), CeilingTokens: c.limits.Ceiling, CeilingCost: c.limits.CeilingCost, Refusing: u.Refusing, Until: u.Until,
 	}, nil
 }

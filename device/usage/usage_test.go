@@ -64,3 +64,38 @@ func TestKeptIsTheSumOfAllCompanions(t *testing.T) {
 		t.Errorf("%d tokens, %v spent", sum.Tokens(), sum.Cost)
 	}
 }
+
+// A ceiling that goes by an estimate, or that does not see a companion, is a condition.
+func TestWhatACeilingDoesNotSeeIsACondition(t *testing.T) {
+	known, unknown := voice.Companion{Model: "gpt-realtime-2.1"}, voice.Companion{Model: "talks-a-lot"}
+	for name, row := range map[string]struct {
+		change func(*config.Voice)
+		of     voice.Companion
+		want   bool
+	}{
+		"its model is listed":     {func(*config.Voice) {}, known, false},
+		"its model is not listed": {func(*config.Voice) {}, unknown, true},
+		"there is no ceiling":     {func(v *config.Voice) { v.CeilingCost = 0 }, unknown, false},
+		"one of tokens":           {func(v *config.Voice) { v.CeilingCost, v.Ceiling = 0, 5 }, unknown, false},
+		"a price is set":          {func(v *config.Voice) { v.Prices.AudioIn = 5 }, unknown, false},
+		"nothing is paid":         {func(v *config.Voice) { v.Kind = "rehearsal" }, unknown, false},
+		"there is no key":         {func(v *config.Voice) { v.Key = config.Secret{} }, unknown, false},
+	} {
+		conds := condition.NewBook(slog.New(slog.DiscardHandler))
+		v := config.Default().Voice
+		v.CeilingCost, v.Key = 1, config.NewSecret("sk-1")
+		row.change(&v)
+		of := row.of
+		New(v, nil, conds).Prepare(&of, "ada", true)
+		if conds.Holds(condition.VoiceUnpriced) != row.want {
+			t.Errorf("%s: %+v", name, conds.List())
+		}
+		of.Guessed(true)
+		if !conds.Holds(condition.VoiceUncounted) {
+			t.Errorf("%s: that tokens are estimated is nowhere", name)
+		}
+		if of.Guessed(false); conds.Holds(condition.VoiceUncounted) {
+			t.Errorf("%s: the server counts, and the condition stays", name)
+		}
+	}
+}

@@ -373,18 +373,18 @@ func (r *conversation) broke(a *answer, err error, total int) {
 	}
 }
 
-// lettersAToken is what is counted where a server does not say: English has some four.
-const lettersAToken = 4
-
-// count counts an answer.
+// count counts an answer. What the server does not count is estimated by the letters.
 func (r *conversation) count(a *answer, e ended, total int) {
 	c := voice.Counts{Responses: 1, TextIn: e.in, TextCached: min(e.cached, e.in), TextOut: e.out, SaidSeconds: float64(total) / kit.Rate}
-	if e.in == 0 && e.out == 0 {
+	if e.in == 0 {
+		letters := len(r.cfg.Instructions)
 		for _, h := range r.history.Entries {
-			c.TextIn += int64(len(h.Text)) / lettersAToken
+			letters += len(h.Text)
 		}
-		c.TextIn += int64(len(r.cfg.Instructions)) / lettersAToken
-		c.TextOut = int64(max(e.bytes, len(a.spoken.text()))) / lettersAToken
+		c.TextIn, c.Estimated = kit.TextTokens(letters), 1
+	}
+	if said := max(e.bytes, len(a.spoken.text())); e.out == 0 && said > 0 {
+		c.TextOut, c.Estimated = kit.TextTokens(said), 1
 	}
 	c.Cost = r.cfg.Prices.Of(c)
 	r.c.usage.Count(a.turn, c)

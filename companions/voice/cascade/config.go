@@ -38,6 +38,7 @@ type Config struct {
 	Pool    *kit.Pool
 	Load    func() ([]byte, error)
 	Save    func([]byte) error
+	Guessed func(estimated bool) // see kit.Metering
 	Recall  []voice.Line
 	Keep    func([]voice.Line) error
 	Omitted func(parts []string, why string) // what a conversation goes without; nil: nobody wants to know
@@ -77,7 +78,8 @@ func (cfg *Config) defaults() {
 
 // Metering is what counts.
 func (cfg *Config) Metering() kit.Metering {
-	return kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log}
+	return kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log,
+		Guessed: cfg.Guessed}
 }
 
 func samples(d time.Duration) int { return int(d * kit.Rate / time.Second) }
@@ -177,7 +179,7 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 		Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Languages: s.Languages, Language: cmp.Or(s.Mouth, english),
 		Instructions: c.Instructions,
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
-		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
+		Load:         c.Load, Save: c.Save, Guessed: c.Guessed, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
 		Decode: s.Decode, Roots: s.Roots, Log: c.Log,
 	}
 	address := s.URL

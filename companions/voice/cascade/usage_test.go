@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"conch/companions/voice"
 	"conch/companions/voice/cascadetest"
 )
 
@@ -42,6 +43,36 @@ func TestWhatServersReport(t *testing.T) {
 					t.Errorf("%+v", u)
 				}
 			})
+		})
+	}
+}
+
+// A server that counts nothing, or nothing of what it wrote, is no way around a ceiling: letters stand for tokens.
+func TestTokensThatNoServerCounts(t *testing.T) {
+	for name, row := range map[string]struct {
+		usage   string
+		in, out int64
+	}{
+		"nothing": {`null`, 6, 3}, "zero": {`{"prompt_tokens":0,"completion_tokens":0}`, 6, 3}, "what it was sent": {`{"prompt_tokens":30}`, 30, 3},
+		"negative": {`{"prompt_tokens":-30,"completion_tokens":-3}`, 6, 3}, "what it wrote": {`{"completion_tokens":4}`, 6, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []bool
+			lines := []string{`data: {"choices":[{"delta":{"content":"Hello there."}}],"usage":` + row.usage + `}`}
+			in(t, cascadetest.Script{Models: []string{"m"}, Chat: says(cascadetest.Reply{Lines: lines, Text: " "})},
+				func(s *voice.Settings, c *voice.Companion, _ *Config) {
+					s.CeilingTokens, c.Guessed = 9, func(estimated bool) { told = append(told, estimated) }
+				}, func(w *world) {
+					w.press("t-1")
+					w.done(1)
+					u := w.c.usage.Usage()
+					if got := u.Today; got.TextIn != row.in || got.TextOut != row.out || got.Estimated != 1 || u.Refusing == "" {
+						t.Errorf("%+v, refusing %q", got, u.Refusing)
+					}
+					if len(told) != 1 || !told[0] {
+						t.Errorf("announced: %v; want it once", told)
+					}
+				})
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 const (
 	logUsage = "usage.turn"
 	logReset = "usage.reset"
+	logGuess = "usage.estimated"
 	// LogSave is for what could not be kept, or was not kept well.
 	LogSave = "usage.save"
 )
@@ -37,6 +38,10 @@ type Metering struct {
 	Save    func([]byte) error     // keeps the day's usage; called from Run, and from Reset
 	Wall    func() time.Time       // decides which day it is
 	Log     *slog.Logger
+
+	// Guessed is called once there is a ceiling and the server counts no tokens, so that they are estimated; and when it counts
+	// them. Called without a lock. May be nil.
+	Guessed func(estimated bool)
 }
 
 // Meter counts what one companion's voice uses in a day. Its methods may be called from any goroutine.
@@ -46,11 +51,13 @@ type Meter struct {
 	saving sync.Mutex    // held while the usage is written; before mu
 	dirty  chan struct{} // of one: wakes Run
 
-	mu     sync.Mutex // guards what follows
-	day    string
-	today  voice.Counts
-	turn   turn.ID
-	inTurn voice.Counts
+	mu      sync.Mutex // guards what follows
+	counts  bool       // the server has counted the tokens of an answer
+	guessed bool       // Guessed was called
+	day     string
+	today   voice.Counts
+	turn    turn.ID
+	inTurn  voice.Counts
 }
 
 type savedUsage struct {
@@ -168,10 +175,35 @@ func (m *Meter) Count(t turn.ID, c voice.Counts) {
 	m.roll()
 	m.add(t, c)
 	u := m.read()
+	guess := m.guess(c)
 	m.mu.Unlock()
+	guess()
 	if c.Responses > 0 {
 		m.Log.Info(logUsage, "turn", u.Turn, "tokens", u.InTurn.Tokens(), "heard_s", round(u.InTurn.HeardSeconds), "said_s", round(u.InTurn.SaidSeconds),
 			"cost", u.InTurn.Cost, "today_tokens", u.Today.Tokens(), "today_cost", u.Today.Cost)
+	}
+}
+
+// guess notes whether the server counts, and gives what is to be done about it without the lock.
+func (m *Meter) guess(c voice.Counts) func() {
+	was := m.guessed
+	switch {
+	case c.Estimated == 0 && c.Responses > 0 && c.Tokens() > 0:
+		m.counts, m.guessed = true, false
+	case c.Estimated > 0 && !m.counts && (m.Ceiling.Tokens > 0 || m.Ceiling.Cost > 0):
+		m.guessed = true
+	}
+	now := m.guessed
+	if now == was {
+		return func() {}
+	}
+	return func() {
+		if now {
+			m.Log.Warn(logGuess, "why", "the server counts no tokens: the ceiling goes by seconds of sound and by letters")
+		}
+		if m.Guessed != nil {
+			m.Guessed(now)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func (r *conversation) breakOff() (broken []*response, speaking bool) {
 		case !p.cancelled && p.turn != "" && (p.begun() || p.turn == r.plan.settled): // the turn is not asked for again
 			p.ended, p.status, p.say = true, turn.ResponseFailed, turn.WordsLostMidway
 			r.plan.answerBegan(p.turn)
-			r.c.answered(p.turn, nil, p.seconds)
+			r.c.answered(p.turn, nil, p.seconds, r.guess(p))
 			if p.pump != nil {
 				p.pump.Close()
 			}

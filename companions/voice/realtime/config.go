@@ -40,6 +40,8 @@ type Config struct {
 	Load      func() ([]byte, error) // what Save kept, at New; nil starts from zero
 	Save      func([]byte) error     // keeps the day's usage; called from a goroutine of its own, and from that of ResetUsage
 
+	Guessed func(estimated bool) // the server counts no tokens, and there is a ceiling; or it does; see kit.Metering
+
 	Recall []voice.Line             // what was said before this process
 	Keep   func([]voice.Line) error // keeps what is said; nil: nothing is kept. Called from a goroutine of its own
 

@@ -124,7 +124,7 @@ func (r *conversation) transcribed(ev *inbound) {
 		r.history.Changes++
 	}
 	r.history.Trim()
-	if ev.Usage != nil {
+	if r.unpaid(turn.ResponseID(string(t) + " " + ev.ItemID)) {
 		r.c.transcribed(t, ev.Usage)
 	}
 	r.out.Post(turn.Transcribed{At: r.out.Now(), Turn: t, Text: ev.Transcript})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"conch/companions/voice"
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
 )
@@ -190,7 +191,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	r.plan.unblock()
 	if p == nil || p.ended {
 		if w.Usage != nil && r.unpaid(turn.ResponseID(w.ID)) { // an answer that no turn waits for costs money too
-			r.c.answered("", w.Usage, 0)
+			r.c.answered("", w.Usage, 0, voice.Counts{})
 		}
 		return
 	}
@@ -226,7 +227,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 		r.log.Warn(logFailed, "turn", p.turn, "response", p.id, "status", w.Status, "details", detail(w.StatusDetails))
 	}
 	r.unpaid(p.id)
-	r.c.answered(p.turn, w.Usage, p.seconds)
+	r.c.answered(p.turn, w.Usage, p.seconds, r.guess(p))
 	p.ended = true
 	r.plan.answerBegan(p.turn)
 	if p.pump != nil {

@@ -6,32 +6,68 @@ import (
 	"conch/coordinator/turn"
 )
 
-// answered counts an answer that has ended; without u the server did not say what it used.
-func (c *Client) answered(t turn.ID, u *wireUsage, seconds float64) {
+// answered counts an answer that has ended. What the server does not count is as it was guessed.
+func (c *Client) answered(t turn.ID, u *wireUsage, seconds float64, guess voice.Counts) {
 	counts := voice.Counts{Responses: 1, SaidSeconds: seconds}
 	if u != nil {
 		countTokens(&counts, u)
-		counts.Cost = c.cfg.Prices.Of(counts)
 	}
+	if counts.TextIn+counts.AudioIn == 0 && guess.TextIn+guess.AudioIn > 0 {
+		counts.TextIn, counts.AudioIn, counts.Estimated = guess.TextIn, guess.AudioIn, 1
+	}
+	if counts.TextOut+counts.AudioOut == 0 && guess.TextOut+guess.AudioOut > 0 {
+		counts.TextOut, counts.AudioOut, counts.Estimated = guess.TextOut, guess.AudioOut, 1
+	}
+	counts.Cost = c.cfg.Prices.Of(counts)
 	c.usage.Count(t, counts)
 }
 
-// transcribed counts a transcript.
+// guess estimates the tokens of an answer: the conversation and the question before it, and its sound. Of an answer of which
+// nothing has come there are none.
+func (r *conversation) guess(p *response) (c voice.Counts) {
+	if !p.begun() {
+		return c
+	}
+	letters := len(r.cfg.Instructions)
+	for _, e := range r.history.Entries {
+		letters += len(e.Text)
+	}
+	c.TextIn, c.AudioOut = kit.TextTokens(letters), kit.SaidTokens(p.seconds)
+	c.AudioIn = kit.HeardTokens(r.c.heard(p.turn))
+	return c
+}
+
+// heard is how much the server was sent in a turn, if that is the latest.
+func (c *Client) heard(t turn.ID) (seconds float64) {
+	if u := c.usage.Usage(); u.Turn == t {
+		seconds = u.InTurn.HeardSeconds
+	}
+	return seconds
+}
+
+// transcribed counts a transcript. Where the server says nothing of it, all that was sent in the turn was written down.
 func (c *Client) transcribed(t turn.ID, u *wireUsage) {
 	counts := voice.Counts{}
+	if u == nil {
+		u = &wireUsage{}
+	}
 	countTokens(&counts, u)
-	if u.Type == "duration" || counts.Tokens() == 0 {
+	switch {
+	case u.Type == "duration" || u.Seconds > 0:
 		counts = c.cfg.EarPrices.Hearing(float64(u.Seconds))
-	} else {
+	case counts.Tokens() > 0:
 		counts.Cost = c.cfg.EarPrices.Of(counts)
 		counts.HearCost = counts.Cost
+	default:
+		counts = c.cfg.EarPrices.Hearing(c.heard(t))
 	}
 	c.usage.Count(t, counts)
 }
 
 // metering is what counts.
 func (cfg *Config) metering() kit.Metering {
-	return kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log}
+	return kit.Metering{Prices: cfg.Prices, Ceiling: cfg.Ceiling, Pool: cfg.Pool, Load: cfg.Load, Save: cfg.Save, Wall: cfg.Wall, Log: cfg.Log,
+		Guessed: cfg.Guessed}
 }
 
 // countTokens reads a server's figures. Tokens that the server does not divide are text.

@@ -3,9 +3,14 @@ package realtime
 import (
 	"encoding/json"
 	"log/slog"
+	"math"
+	"regexp"
+	"slices"
 	"testing"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
+	"conch/coordinator/turn"
 )
 
 // reported is an answer whose usage is what a server writes.
@@ -15,7 +20,8 @@ func (p *peer) reported(resp, usage string) {
 	p.send(map[string]any{"type": "response.done", "response": r})
 }
 
-// Whatever a server writes of tokens, the answer ends and is counted as far as that makes sense.
+// Whatever a server writes of tokens, the answer ends and is counted as far as that makes sense. The rest is estimated: a second of sound,
+// and a question of 0.2 s.
 func TestWhatServersReport(t *testing.T) {
 	for name, row := range map[string]struct {
 		usage string
@@ -32,13 +38,13 @@ func TestWhatServersReport(t *testing.T) {
 		"details are null": {`{"input_tokens":132,"output_tokens":121,"input_token_details":null,"output_token_details":[]}`,
 			voice.Counts{TextIn: 132, TextOut: 121}},
 		"cached is a sum": {`{"input_token_details":{"text_tokens":100,"audio_tokens":20,"cached_tokens":110}}`,
-			voice.Counts{TextIn: 100, TextCached: 100, AudioIn: 20, AudioCached: 10}},
+			voice.Counts{TextIn: 100, TextCached: 100, AudioIn: 20, AudioCached: 10, AudioOut: 20, Estimated: 1}},
 		"more is cached than sent": {`{"input_token_details":{"text_tokens":10,"audio_tokens":20,"cached_tokens":900,
 			"cached_tokens_details":{"text_tokens":300,"audio_tokens":600}}}`,
-			voice.Counts{TextIn: 10, TextCached: 10, AudioIn: 20, AudioCached: 20}},
-		"thought as well": {`{"output_tokens":150,"output_token_details":{"text_tokens":30,"audio_tokens":91}}`, voice.Counts{TextOut: 59, AudioOut: 91}},
+			voice.Counts{TextIn: 10, TextCached: 10, AudioIn: 20, AudioCached: 20, AudioOut: 20, Estimated: 1}},
+		"thought as well": {`{"output_tokens":150,"output_token_details":{"text_tokens":30,"audio_tokens":91}}`, voice.Counts{TextIn: 3, TextOut: 59, AudioIn: 2, AudioOut: 91, Estimated: 1}},
 		"negative": {`{"input_tokens":-7,"output_tokens":-9223372036854775808,"input_token_details":{"text_tokens":-119,"audio_tokens":13}}`,
-			voice.Counts{AudioIn: 13}},
+			voice.Counts{AudioIn: 13, AudioOut: 20, Estimated: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in(t, nil, func(w *world) {
@@ -119,4 +125,76 @@ func TestWhatATranscriptReports(t *testing.T) {
 			t.Errorf("%s: %+v; want %+v", usage, got, want)
 		}
 	}
+}
+
+// A server that counts nothing is no way around a ceiling: seconds of sound and letters stand for tokens.
+func TestTokensThatNoServerCounts(t *testing.T) {
+	for name, usage := range map[string]string{
+		"nothing": `null`, "zero": `{"total_tokens":0,"input_tokens":0,"output_tokens":0}`, "none": `"none"`, "negative": `{"input_tokens":-1,"output_tokens":-1}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []bool
+			in(t, func(c *Config) {
+				c.Ceiling, c.Prices = kit.Ceiling{Tokens: 40}, voice.Prices{AudioIn: 1e6, AudioOut: 1e6}
+				c.Instructions = "You are Ada." // three tokens
+				c.Guessed = func(estimated bool) { told = append(told, estimated) }
+			}, func(w *world) {
+				p := w.peer(0)
+				for _, id := range []string{"1", "2"} {
+					w.ask2(turn.ID("t-" + id))
+					p.created("r-"+id, "t-"+id)
+					p.delta("r-"+id, "i-"+id, 24000) // a second
+					p.reported("r-"+id, usage)
+					w.took()
+				}
+				u := w.c.Usage()
+				if got := u.Today; got.AudioIn != 4 || got.AudioOut != 40 || got.TextIn != 6 || got.Estimated != 2 || got.Cost != 44 || u.Refusing == "" {
+					t.Errorf("%+v, refusing %q", got, u.Refusing)
+				}
+				if !slices.Equal(told, []bool{true}) {
+					t.Errorf("announced: %v; want it once", told)
+				}
+				if err := w.c.ResetUsage(); err != nil {
+					t.Error(err)
+				}
+				w.ask2("t-3")
+				p.created("r-3", "t-3")
+				p.delta("r-3", "i-3", 24000)
+				p.doneResponse("r-3", "completed") // it counts after all
+				w.took()
+				if got := w.c.Usage().Today; got.Estimated != 0 || got.Tokens() != 30 || !slices.Equal(told, []bool{true, false}) {
+					t.Errorf("%+v, announced: %v", got, told)
+				}
+			})
+		})
+	}
+}
+
+// An answer of which nothing came costs nothing that anybody could estimate.
+func TestAnAnswerThatSaidNothingIsNotEstimated(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.ask2("t-1")
+		w.peer(0).created("r-1", "t-1")
+		w.peer(0).reported("r-1", `null`)
+		w.took()
+		if got := w.c.Usage().Today; got.Tokens() != 0 || got.Estimated != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// Where a server does not say how long it has heard, all that was sent was written down; a transcript that comes twice is paid once.
+func TestATranscriptWithoutUsage(t *testing.T) {
+	in(t, func(c *Config) { c.EarPrices = voice.Prices{TranscriptionMinute: 60} }, func(w *world) {
+		w.ask2("t-1")
+		p := w.peer(0)
+		item := string(regexp.MustCompile(`item_u[0-9_]+`).Find(slices.Concat(p.sent...)))
+		for range 2 {
+			p.send(map[string]any{"type": "conversation.item.input_audio_transcription.completed", "item_id": item, "transcript": "Hello."})
+		}
+		w.took()
+		if got := w.c.Usage().Today; math.Abs(got.HearCost-0.2) > 1e-9 || got.Cost != got.HearCost {
+			t.Errorf("%s: %+v", item, got)
+		}
+	})
 }
