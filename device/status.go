@@ -22,7 +22,8 @@ func (d status) Chosen(l language.Language) string {
 	if len(names) == 0 {
 		names = []string{l.Phrase("status.socket_only")}
 	}
-	rows := [][2]string{{l.Phrase("status.button"), l.Retell("value", strings.Join(names, "; "))}, {l.Phrase("status.sound"), l.Retell("value", d.sound.Words())},
+	button := l.Retell("value", strings.Join(names, "; "))
+	rows := [][2]string{{l.Phrase("status.button"), button}, {l.Phrase("status.sound"), l.Retell("value", d.sound.Words())},
 		{l.Phrase("status.voice"), l.Retell("value", d.voiceLine())}}
 	if room := d.roomLine(l); room != "" {
 		rows = append(rows, [2]string{l.Phrase("status.room"), room})

@@ -179,8 +179,8 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 		Model: c.Model, EarModel: s.Transcription, MouthModel: s.Own["speak_model"], Voice: c.Voice, Languages: s.Languages, Language: cmp.Or(s.Mouth, english),
 		Instructions: c.Instructions,
 		Ceiling:      kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
-		Load:         c.Load, Save: c.Save, Guessed: c.Guessed, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, MaxUtterance: s.Longest, Patience: s.Patience,
-		Decode: s.Decode, Roots: s.Roots, Log: c.Log,
+		Load:         c.Load, Save: c.Save, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Guessed: c.Guessed,
+		MaxUtterance: s.Longest, Patience: s.Patience, Decode: s.Decode, Roots: s.Roots, Log: c.Log,
 	}
 	address := s.URL
 	if name := s.Own["server"]; name != "" && name != "auto" {
