@@ -176,19 +176,24 @@ func TestThePageTalksWhereThereIsNoCard(t *testing.T) {
 			}
 			cfg.Device.Name, cfg.State.Dir, cfg.State.Runtime, cfg.Room.Discovery = "kitchen", t.TempDir(), t.TempDir(), "off"
 			s := &seam{T: t, cfg: cfg}
-			var card audio.Card = twin.NewCard(twin.NewClock())
+			virtual := twin.NewCard(twin.WallClock())
+			var card audio.Card = virtual
 			if !c.card {
 				if card, err = audio.NewCard(audio.BackendNull, slog.New(slog.DiscardHandler)); err != nil {
 					t.Fatal(err)
 				}
 			}
 			d := s.new(Options{Page: true, Card: card})
-			_, stop := s.run(append(runs(d.actors), d.sound.RunPlayback, d.sound.RunCapture)...)
+			play := func(ctx context.Context) error { return virtual.Run(ctx, 1) } // else it is lost
+			_, stop := s.run(append(runs(d.actors), d.sound.RunPlayback, d.sound.RunCapture, play)...)
 			defer stop()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			if wait.Until(ctx, func() bool { return d.sound.Known() && len(d.page.Pages()) > 0 }) != nil {
 				t.Fatal("no card, or no page")
+			}
+			if _, ok := d.sound.Audible(); ok != c.card {
+				t.Fatalf("a card sounds: %v; want %v: %s", ok, c.card, d.sound.Words())
 			}
 			at, _ := url.Parse(d.page.Pages()[0])
 			resp, err := http.Get("http://127.0.0.1:" + at.Port() + "/")
