@@ -19,13 +19,12 @@ type alerts struct {
 	all  []*ringing
 }
 
-// ringing is one.
+// ringing is one. Nothing of it changes.
 type ringing struct {
-	id      uint64 // fixed, as is what follows
-	text    string
-	stop    func()
-	later   func() error // nil: it cannot
-	stopped bool         // by a person at a page; of alerts.mu
+	id    uint64
+	text  string
+	stop  func()
+	later func() error // nil: it cannot
 }
 
 // add keeps one until drop.
@@ -38,12 +37,11 @@ func (a *alerts) add(of skills.Alert, stop func()) *ringing {
 	return r
 }
 
-// drop forgets one that has ended, and says whether a person at a page has stopped it.
-func (a *alerts) drop(r *ringing) (stopped bool) {
+// drop forgets one that has ended.
+func (a *alerts) drop(r *ringing) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.all = slices.DeleteFunc(a.all, func(o *ringing) bool { return o == r })
-	return r.stopped
 }
 
 // rows are they, in the order in which they began.
@@ -65,7 +63,6 @@ func (a *alerts) end(id uint64, later bool) error {
 		return fmt.Errorf("%w: alert %d does not ring any more", control.ErrRefused, id)
 	}
 	r := a.all[i]
-	r.stopped = r.stopped || !later
 	a.mu.Unlock() // a skill's own lock is not taken below this one
 	switch {
 	case !later:
@@ -101,15 +98,12 @@ func (d *Device) ring(a skills.Alert) (stop func()) {
 	r := d.alerts.add(a, stop)
 	go func() {
 		how := <-done // each has one end, at the latest when the coordinator ends
-		stopped := d.alerts.drop(r)
+		d.alerts.drop(r)
 		defer func() {
 			if p := recover(); p != nil {
 				d.log.Error(logWorkerFailed, "worker", "an alert", "err", fmt.Sprint("panic: ", p), "stack", string(debug.Stack()))
 			}
 		}()
-		if how == alert.Taken && stopped {
-			how = alert.Stopped
-		}
 		if how == alert.Unanswered || how == alert.Unheeded {
 			d.missed.Ended("", a.Text, skills.OutcomeUnanswered)
 		}
