@@ -138,7 +138,8 @@ var voiceBreakages = []breakage{
 		breaks: func(b *box) { b.s.Voice.CeilingCost, b.run.Used.Cost = 2.5, 2.5 }},
 	{name: "ceiling of money near", check: "usage", level: doctor.Warn, text: "2.40 spent of 2.50", cause: "voice.ceiling_cost", do: "raise",
 		breaks: func(b *box) { b.s.Voice.CeilingCost, b.run.Used.Cost = 2.5, 2.4 }},
-	{name: "tokens that the server does not count", check: "usage", level: doctor.Warn, text: "7 answers today are estimated", cause: "does not count", do: "compare",
+	{name: "tokens that the server does not count", check: "usage", level: doctor.Warn, text: "7 answers today are estimated",
+		cause: "does not count", do: "compare",
 		breaks: func(b *box) { b.run.Used.Estimated = 7 }},
 }
 

@@ -42,7 +42,8 @@ func TestWhatServersReport(t *testing.T) {
 		"more is cached than sent": {`{"input_token_details":{"text_tokens":10,"audio_tokens":20,"cached_tokens":900,
 			"cached_tokens_details":{"text_tokens":300,"audio_tokens":600}}}`,
 			voice.Counts{TextIn: 10, TextCached: 10, AudioIn: 20, AudioCached: 20, AudioOut: 20, Estimated: 1}},
-		"thought as well": {`{"output_tokens":150,"output_token_details":{"text_tokens":30,"audio_tokens":91}}`, voice.Counts{TextIn: 3, TextOut: 59, AudioIn: 2, AudioOut: 91, Estimated: 1}},
+		"thought as well": {`{"output_tokens":150,"output_token_details":{"text_tokens":30,"audio_tokens":91}}`,
+			voice.Counts{TextIn: 3, TextOut: 59, AudioIn: 2, AudioOut: 91, Estimated: 1}},
 		"negative": {`{"input_tokens":-7,"output_tokens":-9223372036854775808,"input_token_details":{"text_tokens":-119,"audio_tokens":13}}`,
 			voice.Counts{AudioIn: 13, AudioOut: 20, Estimated: 1}},
 	} {
@@ -130,7 +131,8 @@ func TestWhatATranscriptReports(t *testing.T) {
 // A server that counts nothing is no way around a ceiling: seconds of sound and letters stand for tokens.
 func TestTokensThatNoServerCounts(t *testing.T) {
 	for name, usage := range map[string]string{
-		"nothing": `null`, "zero": `{"total_tokens":0,"input_tokens":0,"output_tokens":0}`, "none": `"none"`, "negative": `{"input_tokens":-1,"output_tokens":-1}`,
+		"nothing": `null`, "zero": `{"total_tokens":0,"input_tokens":0,"output_tokens":0}`,
+		"none": `"none"`, "negative": `{"input_tokens":-1,"output_tokens":-1}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []bool
