@@ -48,7 +48,7 @@ func (d *Device) wireCards() {
 		o.Page = strings.ToLower(d.pageOfHouse()) // as names are compared
 	}
 	if o.VoteURL, o.VoteModel, _ = provider.Votes(&d.cfg); o.VoteURL != "" {
-		o.Voted, o.MayVote = d.usage.Voted, d.usage.Left
+		o.Voted, o.MayVote = d.usage.Voted(provider.VotePrices(o.VoteURL, o.VoteModel)), d.usage.Left
 		if provider.Host(o.VoteURL) == provider.Host(d.cfg.Voice.URL) {
 			o.VoteKey = d.cfg.LiveKey
 		}

@@ -132,8 +132,9 @@ type Session struct {
 	Voice
 	Usage func() Usage // nil: it does not count
 	Reset func() error // counts the day from zero, as Usage does
-	// Spent counts what was used beside it at the same vendor, so that it is part of the same ceiling; its Cost is filled in. Nil: as Usage.
-	Spent func(Counts)
+	// Spent counts what was used beside it at the same vendor, so that it is part of the same ceiling; its Cost is filled in,
+	// by the prices, nil: those of the voice. Spent is nil as Usage is.
+	Spent func(Counts, *Prices)
 }
 
 // SettingError is something in the configuration that a voice cannot use.

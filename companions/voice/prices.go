@@ -107,6 +107,12 @@ func Listed(address, model string) (p Prices, known bool) {
 	return p, known && p != Prices{}
 }
 
+// AtHome says that a server is on this machine or in the network of the household, by its address.
+func AtHome(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && !public(strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")))
+}
+
 // public says that a host is on the internet, by its name.
 func public(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {

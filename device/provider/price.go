@@ -20,6 +20,15 @@ func PriceOfVotes(address, model string) (p Price, known bool) {
 	return Price{In: list.TextIn, Out: list.TextOut}, list.TextIn > 0
 }
 
+// VotePrices are those of a model that votes. A server of the household costs nothing; of another whose model is not listed
+// they are not known (nil).
+func VotePrices(address, model string) *voice.Prices {
+	if p, known := voice.Listed(address, model); known || voice.AtHome(address) {
+		return &p
+	}
+	return nil
+}
+
 // A day of votes on a device, with room.votes = "auto", as it was measured (SETUP.md 4). How much a household talks is our choice.
 const (
 	DayLines  = 100 // that people say

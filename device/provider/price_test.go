@@ -71,3 +71,23 @@ func TestTokensOfAVote(t *testing.T) {
 		t.Errorf("%d bytes are some %d tokens; %d are reckoned", long, tokens, callIn)
 	}
 }
+
+// A vote costs what its model does, and nothing at home; where that is not known it is nil.
+func TestVotePrices(t *testing.T) {
+	for _, row := range []struct {
+		address, model string
+		in             float64
+		known          bool
+	}{
+		{"https://api.openai.com/v1", VoteModel, 0.1, true},
+		{"https://gateway.example.com/v1", "openai/gpt-4.1-mini", 0.4, true},
+		{"https://gateway.example.com/v1", "own", 0, false},
+		{"https://api.openai.com/v1", "ft:gpt-4.1-mini:home", 0, false},
+		{"http://box.lan:11434/v1", "qwen", 0, true},
+		{"http://192.168.1.4:8000/v1", "qwen", 0, true},
+	} {
+		if p := VotePrices(row.address, row.model); (p != nil) != row.known || p != nil && p.TextIn != row.in {
+			t.Errorf("%s at %s: %+v", row.model, row.address, p)
+		}
+	}
+}

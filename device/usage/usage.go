@@ -87,10 +87,12 @@ func (c *Counter) Add(s voice.Session) {
 	}
 }
 
-// Voted counts a call of the model that votes, as what the first companion has used.
-func (c *Counter) Voted(in, out int) {
-	if len(c.meters) > 0 && c.meters[0].Spent != nil {
-		c.meters[0].Spent(voice.Counts{Votes: 1, TextIn: int64(in), TextOut: int64(out)})
+// Voted gives what counts a call of the model that votes, as what the first companion has used; nil prices: those of its voice.
+func (c *Counter) Voted(prices *voice.Prices) func(in, out int) {
+	return func(in, out int) {
+		if len(c.meters) > 0 && c.meters[0].Spent != nil {
+			c.meters[0].Spent(voice.Counts{Votes: 1, TextIn: int64(in), TextOut: int64(out)}, prices)
+		}
 	}
 }
 

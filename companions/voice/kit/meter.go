@@ -209,9 +209,13 @@ func (m *Meter) guess(c voice.Counts) func() {
 
 func round(seconds float64) float64 { return math.Round(seconds*100) / 100 }
 
-// Spent counts text that was read and written beside the conversation, at the voice's prices: no model that only votes costs more.
-func (m *Meter) Spent(of voice.Counts) {
-	of.Cost = m.Prices.Of(voice.Counts{TextIn: of.TextIn, TextOut: of.TextOut})
+// Spent counts text that was read and written beside the conversation. Without prices it costs what the voice's does: no model
+// that only votes costs more.
+func (m *Meter) Spent(of voice.Counts, prices *voice.Prices) {
+	if prices == nil {
+		prices = &m.Prices
+	}
+	of.Cost = prices.Of(voice.Counts{TextIn: of.TextIn, TextOut: of.TextOut})
 	m.Count("", of)
 }
 

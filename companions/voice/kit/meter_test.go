@@ -54,3 +54,17 @@ func TestAKeptDayIsNoCredit(t *testing.T) {
 		t.Errorf("refuses: %q, used %+v", why, m.Usage().Today)
 	}
 }
+
+// Votes of a cheap model, or of one at home, do not cost what sound of the voice's model does.
+func TestVotesHaveTheirOwnPrice(t *testing.T) {
+	for name, row := range map[string]struct {
+		prices *voice.Prices
+		want   float64
+	}{"its own": {&voice.Prices{TextIn: 0.1, TextOut: 0.5}, 0.6}, "at home": {&voice.Prices{}, 0}, "not known": {nil, 28}} {
+		m, _ := metered(t, Metering{Prices: voice.Prices{TextIn: 4, TextOut: 24}}, "")
+		m.Spent(voice.Counts{Votes: 1, TextIn: 1e6, TextOut: 1e6}, row.prices)
+		if u := m.Usage().Today; math.Abs(u.Cost-row.want) > 1e-9 || u.Votes != 1 || u.Tokens() != 2e6 {
+			t.Errorf("%s: %+v; want %v", name, u, row.want)
+		}
+	}
+}
