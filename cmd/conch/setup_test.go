@@ -792,6 +792,28 @@ func TestSetupOffersALimit(t *testing.T) {
 	if got := p.read("conch.toml"); !strings.Contains(got, "ceiling_cost = 3\n") || !strings.Contains(got, "price_in = 10\nprice_out = 20.5\n") {
 		t.Errorf("written:\n%s", got)
 	}
+	p = newPi(t) // a model that costs nothing needs no limit in money, and a limit without a price would be refused
+	p.write("state", "inactive\n")
+	p.write("keys/openai_api_key", storyKey+"\n")
+	p.write("conch.toml", ownToml+"\n[voice]\nurl = \"ws://box.lan:8000\"\nmodel = \"own\"\n")
+	s = p.sits("limit")
+	s.asks("none for no limit: [2]", "3")
+	s.asks("What do a million tokens cost that are sent?", "none")
+	s.asks("And a million that are received?", "none")
+	s.asks("write this?", "")
+	s.sees("no limit")
+	s.leaves()
+	if got := p.read("conch.toml"); !strings.Contains(got, "ceiling_cost = 0\n") || strings.Contains(got, "price_") {
+		t.Errorf("written:\n%s", got)
+	}
+	p = newPi(t) // what an older setup has written of sound, for all tokens, gives way to the list
+	p.write("state", "inactive\n")
+	p.write("keys/openai_api_key", storyKey+"\n")
+	p.write("conch.toml", ownToml+"\n[voice]\nceiling_cost = 2\nprice_in = 32\nprice_out = 64\n")
+	_ = p.setup("--yes", "--limit", "1.5", "limit").Run()
+	if got := p.read("conch.toml"); !strings.Contains(got, "ceiling_cost = 1.5\nprice_in = 0\nprice_out = 0\n") {
+		t.Errorf("written:\n%s", got)
+	}
 }
 
 // lockedBroker lets one user in, and nobody else.

@@ -63,7 +63,14 @@ func (w *wizard) askLimit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		edits = append(edits, config.Edit{Key: "voice.price_in", Value: plainSum(in)}, config.Edit{Key: "voice.price_out", Value: plainSum(out)})
+		if in == 0 && out == 0 { // it costs nothing, and the configuration refuses a limit without a price
+			edits[0].Value = plainSum(0)
+		} else {
+			edits = append(edits, tokenPrices(in, out)...)
+		}
+	}
+	if v := w.cfg.Voice; price.In > 0 && v.PriceIn == price.In && v.PriceOut == price.Out { // an older setup wrote those of sound for all
+		edits = append(edits, tokenPrices(0, 0)...)
 	}
 	if _, err := w.set(ctx, edits); err != nil {
 		return err
@@ -96,6 +103,10 @@ func (w *wizard) sum(ctx context.Context, given, question, enter string) (float6
 			return 0, errSkip
 		}
 	}
+}
+
+func tokenPrices(in, out float64) []config.Edit {
+	return []config.Edit{{Key: "voice.price_in", Value: plainSum(in)}, {Key: "voice.price_out", Value: plainSum(out)}}
 }
 
 func plainSum(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
