@@ -29,7 +29,10 @@ func TestUsageSaysWhatHearingAndSpeakingCost(t *testing.T) {
 
 // An estimate is shown as one.
 func TestUsageSaysWhatIsEstimated(t *testing.T) {
-	for n, want := range map[int]string{0: "tokens 900 (no limit)\n", 2: "tokens 900 (no limit): 2 answers are estimated, as the server counts no tokens\n"} {
+	for n, want := range map[int]string{
+		0: "tokens 900 (no limit)\n",
+		2: "tokens 900 (no limit): 2 answers are estimated, as the server counts no tokens\n",
+	} {
 		var out bytes.Buffer
 		if printUsage(&env{out: printable.NewWriter(&out)}, control.UsageReport{Tokens: 900, Estimated: n}); !strings.Contains(out.String(), want) {
 			t.Errorf("%s\nwant %s", out.String(), want)
