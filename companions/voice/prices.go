@@ -40,9 +40,10 @@ const PricesOf = "2026-11-28"
 // lettersAMinute are what a voice speaks in a minute (CASCADE.md 1.3), where a model is sold by the minute.
 const lettersAMinute = 900
 
-// listed are OpenAI's prices in US dollars. Most are those of the model's page (developers.openai.com/api/docs/models).
-// Where a line says LiteLLM, they are those of its list of 2026-07-24 (model_prices_and_context_window.json). A model whose
-// price was not found is not here. What a server asks for writing a cache is not counted: no usage says how much that was.
+// listed are OpenAI's prices in US dollars. Most are those of the model's own page (developers.openai.com/api/docs/models).
+// A line that names LiteLLM has those of its list of 2026-07-24 (model_prices_and_context_window.json), and one that says
+// "other lists" those on which two pages of others agree. A model whose price was not found is not here. What a server asks for
+// writing a cache is not counted: no usage says how much that was.
 var listed = map[string]Prices{
 	"gpt-realtime-2.1":      {TextIn: 4, TextCached: 0.4, TextOut: 24, AudioIn: 32, AudioCached: 0.4, AudioOut: 64},
 	"gpt-realtime-2.1-mini": {TextIn: 0.6, TextCached: 0.06, TextOut: 2.4, AudioIn: 10, AudioCached: 0.3, AudioOut: 20},
@@ -55,10 +56,10 @@ var listed = map[string]Prices{
 	"gpt-4o-realtime-preview-2024-10-01": {}, // it was dearer
 	"gpt-4o-mini-realtime-preview":       {TextIn: 0.6, TextCached: 0.3, TextOut: 2.4, AudioIn: 10, AudioCached: 0.3, AudioOut: 20},
 
-	"gpt-6-astra":   {TextIn: 10, TextCached: 1, TextOut: 50}, // as two other lists have it, of September and November 2026
-	"gpt-6-sol":     {TextIn: 2, TextCached: 0.2, TextOut: 10},
+	"gpt-6-astra":   {TextIn: 10, TextCached: 1, TextOut: 50},  // other lists
+	"gpt-6-sol":     {TextIn: 2, TextCached: 0.2, TextOut: 10}, // other lists
 	"gpt-6-luna":    {TextIn: 0.1, TextCached: 0.01, TextOut: 0.5},
-	"gpt-5.6-terra": {TextIn: 2, TextCached: 0.2, TextOut: 12},
+	"gpt-5.6-terra": {TextIn: 2, TextCached: 0.2, TextOut: 12}, // other lists
 	"gpt-5.6-luna":  {TextIn: 0.2, TextCached: 0.02, TextOut: 1.2},
 	"gpt-5.4-mini":  {TextIn: 0.75, TextCached: 0.075, TextOut: 4.5}, // LiteLLM, as are all below
 	"gpt-5.4-nano":  {TextIn: 0.2, TextCached: 0.02, TextOut: 1.25},
@@ -76,14 +77,14 @@ var listed = map[string]Prices{
 	"gpt-transcribe":       {TranscriptionMinute: 0.0045},
 	"gpt-live-transcribe":  {TranscriptionMinute: 0.017},
 	"gpt-realtime-whisper": {TranscriptionMinute: 0.017},
-	"whisper-1":            {TranscriptionMinute: 0.006},
-	// The minute is OpenAI's own estimate, for replies that do not say how many tokens they are.
+	"whisper-1":            {TranscriptionMinute: 0.006}, // other lists
+	// The minute is OpenAI's estimate as code of others has it, for replies that do not say how many tokens they are.
 	"gpt-4o-transcribe":      {TextIn: 2.5, TextCached: 2.5, AudioIn: 2.5, AudioCached: 2.5, TextOut: 10, TranscriptionMinute: 0.006},
 	"gpt-4o-mini-transcribe": {TextIn: 1.25, TextCached: 1.25, AudioIn: 1.25, AudioCached: 1.25, TextOut: 5, TranscriptionMinute: 0.003},
 
 	"tts-1":    {SpokenLetters: 15},
 	"tts-1-hd": {SpokenLetters: 30},
-	// By OpenAI's own estimate of a minute: its replies say nothing of tokens.
+	// By OpenAI's estimate of a minute, as code of others has it: its replies say nothing of tokens.
 	"gpt-4o-mini-tts": {TextIn: 0.6, AudioOut: 12, SpokenLetters: 0.015 * 1e6 / lettersAMinute},
 }
 

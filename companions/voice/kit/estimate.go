@@ -1,7 +1,7 @@
 package kit
 
 // What is counted where a server counts no tokens. English has some four letters in a token. Of sound OpenAI's Realtime API
-// makes a token of 100 ms that it hears, and of 50 ms that it says (developers.openai.com/api/docs/guides/realtime-costs).
+// makes a token of 100 ms that it hears, and of 50 ms that it says: users have measured that, and it is an estimate.
 const (
 	lettersAToken = 4
 	heardASecond  = 10
