@@ -149,7 +149,8 @@ func TestAPressHasOneFigure(t *testing.T) {
 	if n := js[int](b, `document.querySelectorAll('#silences i:not(.own):not([hidden])').length`); n > 0 {
 		t.Errorf("%d figures of devices stand beside the page's own", n)
 	}
-	if label := js[string](b, `document.querySelector('#silences .strip').getAttribute('aria-label')`); !strings.HasPrefix(label, "Press to silence in this page: p50") {
+	label := js[string](b, `document.querySelector('#silences .strip').getAttribute('aria-label')`)
+	if !strings.HasPrefix(label, "Press to silence in this page: p50") {
 		t.Errorf("it is told as %q", label)
 	}
 }
