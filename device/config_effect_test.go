@@ -516,12 +516,23 @@ func cost(s *seam) string {
 
 // cachedCost is what tokens cost that a server has cached; the rehearsal has none.
 func cachedCost(s *seam) string {
+	p := configured(s)
+	return fmt.Sprintf("text %.0f, sound %.0f", p.Of(voice.Counts{TextIn: 10, TextCached: 10}), p.Of(voice.Counts{AudioIn: 10, AudioCached: 10}))
+}
+
+// heardCost is what tokens of sound cost that were sent; the rehearsal counts none.
+func heardCost(s *seam) string {
+	p := configured(s)
+	return fmt.Sprintf("%.0f", p.Of(voice.Counts{AudioIn: 10}))
+}
+
+func configured(s *seam) *voice.Prices {
 	settings, err := provider.Settings(s.cfg, kinds.Find("realtime"))
 	if err != nil {
 		s.Fatal(err)
 	}
 	p := settings.PricesAt("ws://box.lan/", "its-model")
-	return fmt.Sprintf("text %.0f, sound %.0f", p.Of(voice.Counts{TextIn: 10, TextCached: 10}), p.Of(voice.Counts{AudioIn: 10, AudioCached: 10}))
+	return &p
 }
 
 // talkKept says what becomes of a talk.
@@ -866,7 +877,7 @@ func effects(t *testing.T) []effect {
 		{"voice.price_text_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 		{"voice.price_text_cached", "", cachedCost, map[string]string{"0": "text 0, sound 0", "100000": "text 1, sound 0"}},
 		{"voice.price_text_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
-		{"voice.price_audio_in", "", cost, map[string]string{"0": "free", "100000": "dear"}},
+		{"voice.price_audio_in", "", heardCost, map[string]string{"0": "0", "100000": "1"}},
 		{"voice.price_audio_cached", "", cachedCost, map[string]string{"0": "text 0, sound 0", "100000": "text 0, sound 1"}},
 		{"voice.price_audio_out", "", cost, map[string]string{"0": "free", "100000": "dear"}},
 		{"voice.price_hear", chained, chainCost, map[string]string{"0": "free", "100000": "to hear"}},

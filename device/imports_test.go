@@ -80,7 +80,7 @@ var imports = map[string][]string{
 	"device/benchtest":               {},
 	"device/benchtest/…":             {"device/benchtest"},
 	"device/doctor":                  {"device/web", "device/mcp", "audio", "audio/mixer", "audio/words", "companions/round", "companions/voice", "coordinator/turn", "device/cards", "device/config", "device/control", "device/library", "device/provider", "device/sound", "device/state", "device/usage", "gpio", "mqtt", "mqtt/…", "device/printable", "device/language"},
-	"device/homeassistant":           {"companions/round", "device/condition", "device/config", "device/control", "device/printable"},
+	"device/homeassistant":           {"companions/round", "device/condition", "device/config", "device/control", "device/language", "device/printable"},
 	"device/house":                   {},
 	"device/library":                 {"audio/decode", "audio/stretch", "companions/skills"},
 	"device/intercom":                {"audio/call", "companions/round", "device/language", "mqtt", "mqtt/pairing"},

@@ -321,7 +321,7 @@ func TestCtrlZAndBack(t *testing.T) {
 func TestTheTerminalIsInTheLanguageOfWhoTypes(t *testing.T) {
 	t.Parallel()
 	p := sitDown(t, "--set", "device.language=de")
-	p.sees(`^Knopf {3}keyboard`)
+	p.sees(`^Knopf {3}Tastatur`)
 	p.sees(`^\[Leertaste spricht\] >$`)
 	p.types("?\r")
 	p.sees(`^ {2}Leertaste +sprechen, noch einmal: abschicken; .*\n {2}Zeile, Eingabe +eine Frage\n {2}\?, help +dies hier$`)
