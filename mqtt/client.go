@@ -350,7 +350,7 @@ func (c *Client) tell(err error) {
 	}
 	c.trouble = text
 	if err != nil {
-		c.cfg.Log.Warn(eventTrouble, "err", err)
+		c.cfg.Log.Log(context.Background(), c.stats.fault(), eventTrouble, "err", err)
 	}
 	if c.cfg.OnTrouble != nil {
 		c.cfg.OnTrouble(err)

@@ -1,7 +1,10 @@
 package mqtt
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -482,5 +485,19 @@ func TestIdentityIsKept(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("%d files are left; want the key alone", len(files))
+	}
+}
+
+// A broker that ends together with the device is no fault of either.
+func TestTroubleAtTheEndIsNoFault(t *testing.T) {
+	var log strings.Builder
+	d := newDevice(t, &Config{URL: "mqtt://127.0.0.1:1", Log: slog.New(slog.NewTextHandler(&log, nil))})
+	ctx, end := context.WithCancel(t.Context())
+	d.stats.begin(ctx)
+	d.tell(errors.New("before"))
+	end()
+	d.tell(errors.New("behind"))
+	if got := log.String(); !strings.Contains(got, "level=WARN msg=mqtt.trouble err=before") || !strings.Contains(got, "level=INFO msg=mqtt.trouble err=behind") {
+		t.Error(got)
 	}
 }

@@ -79,6 +79,13 @@ func (c *counters) add(f func(*Stats)) {
 	f(&c.s)
 }
 
+// fault is the level of a fault: none is one once Run was told to end, for the broker may end first.
+func (c *counters) fault() slog.Level {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.level()
+}
+
 // level is that of a packet that was dropped. The caller holds mu.
 func (c *counters) level() slog.Level {
 	if c.run != nil && c.run.Err() != nil {
