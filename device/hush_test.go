@@ -137,6 +137,8 @@ func TestFlatOneHushesAsAnotherSpeaks(t *testing.T) {
 		}
 		first.hand.Press()
 		second.hand.Press()
+		first.state(turn.Listening)
+		second.state(turn.Listening)
 		pressed := kitchen.now()
 		speaks.card.Feed(slices.Concat(hiss(50*time.Millisecond), asks))
 		hushes.card.Feed(hiss(time.Second))

@@ -361,57 +361,41 @@ func (b *box) failed(r control.Turn, reason turn.Reason, w turn.Words) {
 	}
 }
 
-// heard says how much of the tape after a time is like the clip, at best: 1 is the clip itself. It compares the three loudest stretches
-// of 0.6 seconds beyond what a cue may cover: a vowel alone is the same in every clip, and a busy machine may tear one of them.
-func (b *box) heard(w turn.Words, after time.Duration) (likest float64) {
-	const cover, excerpt, thin, enough = 800 * time.Millisecond, 600 * time.Millisecond, 8, 0.9
+// heard says how much of the tape after a time is like the clip, at best: 1 is the clip itself. It compares the loudest
+// 0.6 seconds beyond what a cue may cover: a vowel alone is the same in every clip.
+func (b *box) heard(w turn.Words, after time.Duration) float64 {
+	const cover, excerpt, thin = 800 * time.Millisecond, 600 * time.Millisecond, 8
 	pcm, err := clips.Samples(language.English, string(w))
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	clip := thinned(audio.Upsample(pcm), thin)
 	n := audio.CardFrames(excerpt) / thin
-	tape := thinned(b.card.Between(after, max(b.now(), after+audio.CardDuration(2*len(pcm))+3*time.Second)), thin)
-	free := clip[min(len(clip), audio.CardFrames(cover)/thin):]
-	for range 3 {
-		best, at := 0.0, 0
-		for i := 0; i+n <= len(free); i += n / 8 {
-			if e := squares(free[i : i+n]); e > best {
-				best, at = e, i
-			}
+	best, at := 0.0, 0
+	for i := audio.CardFrames(cover) / thin; i+n <= len(clip); i += n / 8 {
+		if e := squares(clip[i : i+n]); e > best {
+			best, at = e, i
 		}
-		if best == 0 {
-			break
-		}
-		likest = max(likest, alike(free[at:at+n], tape))
-		if likest >= enough {
-			break
-		}
-		free = slices.Concat(free[:at], make([]float64, n), free[at+n:])
 	}
-	return likest
-}
-
-// alike says how much the stretch of the tape that is likest is like the piece.
-func alike(piece, tape []float64) (likest float64) {
-	n := len(piece)
+	want := clip[at : at+n]
+	tape := thinned(b.card.Between(after, after+audio.CardDuration(2*len(pcm))+3*time.Second), thin)
 	if len(tape) < n {
 		return 0
 	}
-	own, energy := squares(piece), squares(tape[:n])
+	likest, energy := 0.0, squares(tape[:n])
 	for i := 0; i+n <= len(tape); i++ {
 		if i > 0 { // whole numbers: nothing is lost
 			energy += tape[i+n-1]*tape[i+n-1] - tape[i-1]*tape[i-1]
 		}
-		if energy < own/1e8 {
+		if energy < best/1e8 {
 			continue // silence
 		}
 		dot := 0.0
-		for k, x := range piece {
+		for k, x := range want {
 			dot += x * tape[i+k]
 		}
 		if dot > 0 {
-			likest = max(likest, dot/math.Sqrt(own*energy))
+			likest = max(likest, dot/math.Sqrt(best*energy))
 		}
 	}
 	return likest
