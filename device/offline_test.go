@@ -102,11 +102,20 @@ func TestAKeptQuestionIsLetGo(t *testing.T) {
 	t.Parallel()
 	for name, lets := range map[string]func(*box){
 		"a tap": func(b *box) {
-			r := b.nextTurn(func() {
-				b.hand.Press()
-				b.state(turn.Listening)
-				b.hand.Release()
-			})
+			tap := func() control.Turn {
+				return b.nextTurn(func() {
+					b.hand.Press()
+					b.state(turn.Listening)
+					b.hand.Release()
+				})
+			}
+			r := tap()
+			for range 5 {
+				if r.Reason != turn.Expired.String() { // a hand that the machine holds up has asked something else
+					break
+				}
+				r = tap()
+			}
 			if c := b.heard(turn.WordsLetGo, r.Ended); r.Reason != turn.TooShort.String() || c < 0.8 {
 				b.t.Errorf("%s, and nobody hears that it is let go (likeness %.2f)", r.Reason, c)
 			}
