@@ -79,7 +79,7 @@ func (c *counters) add(f func(*Stats)) {
 	f(&c.s)
 }
 
-// fault is the level of a fault: none is one once Run was told to end, for the broker may end first.
+// fault is the level at which a fault is logged: info once the context of Run has ended, for the broker may end first.
 func (c *counters) fault() slog.Level {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -160,7 +160,7 @@ func (d *Desk) say(key string, r record, left <-chan struct{}, done func(skills.
 	})
 }
 
-// ended waits for the outcome, which each has, at the latest when the coordinator ends. What its skill took back before was not missed.
+// ended waits for the outcome. The coordinator gives one at the latest when it ends. What the skill took back is replaced, not missed.
 func ended(outcome <-chan inject.Outcome, left <-chan struct{}, leave func()) skills.Outcome {
 	select {
 	case how := <-outcome:

@@ -15,8 +15,8 @@ type piece struct {
 
 var pieces sync.Map // section to func() []piece
 
-// Retell has the pieces of an English text in this language: those sentences of a section that begin it, or stand behind a mark, and end
-// at another. What is none of them, such as a name, stays.
+// Retell translates an English text piece by piece. A piece is a sentence of the section, from the beginning or a mark (; : , parenthesis)
+// to the next mark. The rest, such as a name, stays as it is.
 func (l Language) Retell(section, text string) string {
 	if l.Code() == string(English) {
 		return text

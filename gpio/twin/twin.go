@@ -30,8 +30,8 @@ func (b *Button) Press() { b.line.Set(true) }
 // Watched reports whether Run has read the contact: one that is closed before that is down at the start, which is no press.
 func (b *Button) Watched() bool { return b.line.waited.Load() }
 
-// Seen reports whether Run has dealt with each move of the contact. Of one that closes and opens unseen nobody knows for how long
-// it was closed: a machine that stands still takes it for a glitch.
+// Seen reports whether Run has handled each move of the contact. Run takes a press and a release that it reads at one instant for a
+// glitch: it cannot know how long the contact was closed.
 func (b *Button) Seen() bool { return b.line.dealt.Load() == b.line.moved.Load() }
 
 // Release opens it.

@@ -45,7 +45,7 @@ type reminder struct {
 	when  schedule
 	busy  bool          // this process has it in its mouth
 	later time.Time     // not before
-	left  chan struct{} // closed when its announcement is not to be said once more; nil: there is none
+	left  chan struct{} // the skill closes it to take its announcement back; nil: none is under way
 }
 
 // words says how something is to be told.

@@ -430,7 +430,7 @@ func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*opena
 	}
 }
 
-// systemRole finds that a template has no role of a system; an "internal system error" is none of that.
+// systemRole matches the error of a template that knows no system role. An "internal system error" does not match.
 var systemRole = regexp.MustCompile(`system[a-z' ]*(?:role|message|prompt)|roles? [a-z' ]*system|only user(?:,| and) assistant`)
 
 // leaveOut takes one part out of a request: one that is named, else, if not only named ones go, any; "": none is left.

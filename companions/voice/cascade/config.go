@@ -210,7 +210,7 @@ func Configure(s voice.Settings, c voice.Companion) (cfg Config, err error) {
 	return cfg, nil
 }
 
-// address is the URL of a server; of a program there is none.
+// address is the URL of a server; empty for a program.
 func (t target) address() string {
 	if t.url == nil {
 		return ""
