@@ -1,36 +1,34 @@
 package companions
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
+	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // Bounds of a schema and of what is said of arguments that it refuses.
 const (
 	maxSchema   = 64 << 10 // bytes
+	maxAt       = 1000     // schemas that one value is held against
 	maxProblems = 3        // that are named
 )
 
-// arguments are what a tool takes, by its JSON Schema: the drafts that the schema may name, 2020-12 where it names none.
-type arguments struct{ schema *jsonschema.Schema }
-
-// nowhere loads nothing: a schema that a server wrote is not to read files of this machine, nor to reach into its network.
-type nowhere struct{}
-
-func (nowhere) Load(url string) (any, error) {
-	return nil, fmt.Errorf("it refers to %s, and a schema must be whole", cut(url, 100))
+// arguments are what a tool takes, by its JSON Schema: draft 2020-12, and draft 7 where the schema names that or an older one.
+type arguments struct {
+	rules *jsonschema.Resolved
+	at    map[string]*jsonschema.Schema // each schema by its JSON pointer; the whole is ""
 }
 
+// newArguments reads the schema of a tool. A tool server may have written it: it loads no file, and it ends.
 func newArguments(raw []byte) (a arguments, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -40,29 +38,101 @@ func newArguments(raw []byte) (a arguments, err error) {
 	if len(raw) > maxSchema {
 		return a, fmt.Errorf("%d bytes are too many (at most %d)", len(raw), maxSchema)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	var s jsonschema.Schema
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return a, fmt.Errorf("it is no JSON Schema: %w", err)
+	}
+	if s.Type != "object" {
+		return a, fmt.Errorf("type is %q: arguments are an object", cmp.Or(s.Type, strings.Join(s.Types, ", ")))
+	}
+	switch draft, ours := strings.CutPrefix(s.Schema, "http://json-schema.org/draft-0"); {
+	case ours && strings.ContainsAny(draft[:min(1, len(draft))], "3467"):
+		s.Schema = "http://json-schema.org/draft-07/schema#"
+	case s.Schema == "" || strings.HasPrefix(s.Schema, "https://json-schema.org/draft/20"):
+		s.Schema = "" // the newest
+	default:
+		return a, fmt.Errorf("$schema is %s, which is no draft of JSON Schema", cut(s.Schema, 100))
+	}
+	a.rules, err = s.Resolve(&jsonschema.ResolveOptions{Loader: func(*url.URL) (*jsonschema.Schema, error) {
+		return nil, errors.New("a schema must be whole")
+	}})
 	if err != nil {
 		return a, err
 	}
-	o, _ := doc.(map[string]any)
-	if o["type"] != "object" {
-		return a, fmt.Errorf("type is %v: arguments are an object", o["type"])
-	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	const here = "tool:arguments"
-	if err := c.AddResource(here, doc); err != nil {
-		return a, err
-	}
-	if a.schema, err = c.Compile(here); err != nil {
-		if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) {
-			if wrong := (*jsonschema.ValidationError)(nil); errors.As(bad.Err, &wrong) {
-				return a, fmt.Errorf("it is none: %s", problems(wrong))
+	a.at = map[string]*jsonschema.Schema{}
+	a.index(&s, "")
+	for at, s := range a.at {
+		for _, t := range append(slices.Clone(s.Types), s.Type) {
+			if t != "" && !slices.Contains(jsonTypes, t) {
+				return a, fmt.Errorf("%s: %q is no type of JSON", cut(at, 100), cut(t, 100))
 			}
 		}
-		return a, err
+		if s.DynamicRef != "" || s.ID != "" && at != "" {
+			return a, fmt.Errorf("%s: $dynamicRef, and $id of a part, are not understood", cut(at, 100))
+		}
+		if left := maxAt; !a.ends(s, &left) {
+			return a, fmt.Errorf("%s: it refers to itself, to no part of it, or to more than %d parts", cut(at, 100), maxAt)
+		}
 	}
 	return a, nil
+}
+
+var jsonTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+
+// inPlace are the fields whose schemas hold for the same value as the one they stand in.
+var inPlace = []string{"AllOf", "AnyOf", "OneOf", "Not", "If", "Then", "Else", "DependentSchemas", "DependencySchemas"}
+
+// unnamed are the fields whose name in JSON is not in their tag.
+var unnamed = map[string]string{"Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
+
+// parts calls do for each schema right under s, with the field that it stands in and its JSON pointer from s.
+func parts(s *jsonschema.Schema, do func(field, at string, part *jsonschema.Schema)) {
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := "/" + cmp.Or(unnamed[f.Name], name)
+		switch under := v.Field(i).Interface().(type) {
+		case *jsonschema.Schema:
+			if under != nil {
+				do(f.Name, at, under)
+			}
+		case []*jsonschema.Schema:
+			for i, part := range under {
+				do(f.Name, at+"/"+strconv.Itoa(i), part)
+			}
+		case map[string]*jsonschema.Schema:
+			for k, part := range under {
+				do(f.Name, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(k), part)
+			}
+		}
+	}
+}
+
+func (a arguments) index(s *jsonschema.Schema, at string) {
+	a.at[at] = s
+	parts(s, func(_, under string, part *jsonschema.Schema) { a.index(part, at+under) })
+}
+
+// target returns the schema that a reference names, nil for none.
+func (a arguments) target(ref string) *jsonschema.Schema {
+	u, err := url.Parse(ref)
+	if err != nil {
+		return nil
+	}
+	return a.at[u.Fragment]
+}
+
+// ends reports whether a value is held against at most left schemas at s: a loop of references would end the device.
+func (a arguments) ends(s *jsonschema.Schema, left *int) bool {
+	if *left--; s == nil || *left < 0 {
+		return false
+	}
+	ok := s.Ref == "" || a.ends(a.target(s.Ref), left)
+	parts(s, func(field, _ string, part *jsonschema.Schema) {
+		ok = ok && (!slices.Contains(inPlace, field) || a.ends(part, left))
+	})
+	return ok
 }
 
 // whole writes numbers without a fraction as integers, as the schema reads them: 600.0 and 6e2 are 600.
@@ -112,103 +182,135 @@ func (a arguments) check(args string) (err error) {
 	if len(args) > maxArgs {
 		return fmt.Errorf("%d bytes are too many (at most %d)", len(args), maxArgs)
 	}
-	v, err := jsonschema.UnmarshalJSON(strings.NewReader(args))
-	if _, object := v.(map[string]any); err != nil || !object {
+	var v map[string]any
+	if err := json.Unmarshal([]byte(args), &v); err != nil || v == nil {
 		return errors.New("they are not one JSON object")
 	}
-	err = a.schema.Validate(v)
-	if wrong := (*jsonschema.ValidationError)(nil); errors.As(err, &wrong) {
-		return errors.New(problems(wrong))
+	if err = a.rules.Validate(v); err == nil {
+		return nil
+	}
+	all := a.problems(v, a.at[""], "")
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) == 0 {
+		return fmt.Errorf("they do not fit the schema (%s)", cut(last(err).Error(), 200))
+	}
+	if n := len(all) - maxProblems; n > 0 {
+		all = append(all[:maxProblems], fmt.Sprintf("and %d more", n))
+	}
+	return errors.New(strings.Join(all, "; "))
+}
+
+// last returns the innermost error.
+func last(err error) error {
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		err = e
 	}
 	return err
 }
 
-// problems names the first of what is wrong.
-func problems(e *jsonschema.ValidationError) string {
-	var all []string
-	leaves(e, &all)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if n := len(all) - maxProblems; n > 0 {
-		all = append(all[:maxProblems], fmt.Sprintf("and %d more", n))
+// problems says what is wrong with a value at a place, as lamps[2].name: nothing where only the library can say it.
+func (a arguments) problems(v any, s *jsonschema.Schema, at string) (all []string) {
+	if s == nil {
+		return nil
 	}
-	return strings.Join(all, "; ")
-}
-
-func leaves(e *jsonschema.ValidationError, all *[]string) {
-	if len(e.Causes) == 0 {
-		*all = append(*all, problem(e)...)
-	}
-	for _, c := range e.Causes {
-		leaves(c, all)
-	}
-}
-
-// problem says what is wrong with one value.
-func problem(e *jsonschema.ValidationError) []string {
-	at := func(more ...string) string {
-		return strconv.Quote(place(append(slices.Clone(e.InstanceLocation), more...)))
-	}
-	each := func(names []string, what string) (all []string) {
-		for _, n := range names {
-			all = append(all, at(n)+what)
+	all = unfit(v, s, at)
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range s.Required {
+			if _, ok := v[k]; !ok {
+				all = append(all, spot(member(at, k))+" is missing")
+			}
 		}
-		return all
+		for k, e := range v {
+			if part, ok := s.Properties[k]; ok {
+				all = append(all, a.problems(e, part, member(at, k))...)
+			} else if no := s.AdditionalProperties; no != nil && no.Not != nil && reflect.ValueOf(*no.Not).IsZero() && s.PatternProperties == nil {
+				all = append(all, spot(member(at, k))+" is unknown")
+			}
+		}
+	case []any:
+		for i, e := range v {
+			all = append(all, a.problems(e, s.Items, fmt.Sprintf("%s[%d]", at, i))...)
+		}
 	}
-	must := func(format string, args ...any) []string {
-		return []string{at() + " must " + cut(fmt.Sprintf(format, args...), 200)}
+	if s.Ref != "" {
+		all = append(all, a.problems(v, a.target(s.Ref), at)...)
 	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.Required:
-		return each(k.Missing, " is missing")
-	case *kind.AdditionalProperties:
-		return each(k.Properties, " is unknown")
-	case *kind.Type:
-		return must("be of type %s, not %s", strings.Join(k.Want, " or "), k.Got)
-	case *kind.Enum:
-		return must("be one of %s", listOf(k.Want))
-	case *kind.Const:
-		return must("be %s", listOf([]any{k.Want}))
-	case *kind.Minimum:
-		return must("be at least %s", decimal(k.Want))
-	case *kind.Maximum:
-		return must("be at most %s", decimal(k.Want))
-	case *kind.ExclusiveMinimum:
-		return must("be more than %s", decimal(k.Want))
-	case *kind.ExclusiveMaximum:
-		return must("be less than %s", decimal(k.Want))
-	case *kind.MultipleOf:
-		return must("be a multiple of %s", decimal(k.Want))
-	case *kind.MinLength:
-		return must("have at least %d characters", k.Want)
-	case *kind.MaxLength:
-		return must("have at most %d characters", k.Want)
-	case *kind.Pattern:
-		return must("match the pattern %s", k.Want)
-	case *kind.MinItems:
-		return must("have at least %d entries", k.Want)
-	case *kind.MaxItems:
-		return must("have at most %d entries", k.Want)
-	case *kind.FalseSchema:
-		return []string{at() + " is not allowed"}
+	for _, part := range s.AllOf {
+		all = append(all, a.problems(v, part, at)...)
 	}
-	return must("be as the schema has it (%s)", strings.Join(e.ErrorKind.KeywordPath(), "/"))
+	for _, either := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		var each []string
+		for _, part := range either {
+			wrong := a.problems(v, part, at)
+			if len(wrong) == 0 {
+				each = nil
+				break
+			}
+			each = append(each, wrong...)
+		}
+		all = append(all, each...)
+	}
+	return all
 }
 
-// place is where a value stands, as one writes it: lamps[2].name.
-func place(path []string) string {
-	var b strings.Builder
-	for _, p := range path {
-		if _, err := strconv.Atoi(p); err == nil {
-			b.WriteString("[" + p + "]")
+// unfit holds a value against each simple rule of a schema, and says the rules that it breaks.
+func unfit(v any, s *jsonschema.Schema, at string) (all []string) {
+	for _, r := range []struct {
+		rule jsonschema.Schema
+		must string
+		want any
+	}{
+		{jsonschema.Schema{Type: s.Type, Types: s.Types}, "be of type %v, not " + typeOf(v), cmp.Or(s.Type, strings.Join(s.Types, " or "))},
+		{jsonschema.Schema{Enum: s.Enum}, "be one of %v", listOf(s.Enum)},
+		{jsonschema.Schema{Const: s.Const}, "be %v", listOf([]any{s.Const})},
+		{jsonschema.Schema{Minimum: s.Minimum}, "be at least %v", s.Minimum},
+		{jsonschema.Schema{Maximum: s.Maximum}, "be at most %v", s.Maximum},
+		{jsonschema.Schema{ExclusiveMinimum: s.ExclusiveMinimum}, "be more than %v", s.ExclusiveMinimum},
+		{jsonschema.Schema{ExclusiveMaximum: s.ExclusiveMaximum}, "be less than %v", s.ExclusiveMaximum},
+		{jsonschema.Schema{MultipleOf: s.MultipleOf}, "be a multiple of %v", s.MultipleOf},
+		{jsonschema.Schema{MinLength: s.MinLength}, "have at least %v characters", s.MinLength},
+		{jsonschema.Schema{MaxLength: s.MaxLength}, "have at most %v characters", s.MaxLength},
+		{jsonschema.Schema{Pattern: s.Pattern}, "match the pattern %v", s.Pattern},
+		{jsonschema.Schema{MinItems: s.MinItems}, "have at least %v entries", s.MinItems},
+		{jsonschema.Schema{MaxItems: s.MaxItems}, "have at most %v entries", s.MaxItems},
+	} {
+		rule, err := r.rule.Resolve(nil)
+		if err != nil || rule.Validate(v) == nil {
 			continue
 		}
-		if b.Len() > 0 {
-			b.WriteByte('.')
+		if p := reflect.ValueOf(r.want); p.Kind() == reflect.Pointer {
+			r.want = p.Elem().Interface()
 		}
-		b.WriteString(p)
+		all = append(all, spot(at)+" must "+cut(fmt.Sprintf(r.must, r.want), 200))
 	}
-	return cut(b.String(), 100)
+	return all
+}
+
+// typeOf names the type of a value that was read from JSON.
+func typeOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	}
+	return "string"
+}
+
+func spot(at string) string { return strconv.Quote(cut(at, 100)) }
+
+func member(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
 }
 
 func listOf(values []any) string {
@@ -221,9 +323,4 @@ func listOf(values []any) string {
 		all = append(all, string(raw))
 	}
 	return strings.Join(all, ", ")
-}
-
-func decimal(r *big.Rat) string {
-	f, _ := r.Float64()
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.uber.org/goleak"
 
 	"conch/companions/skills"
@@ -214,7 +215,12 @@ func TestArgumentsAreCheckedInDepth(t *testing.T) {
 // A schema that is none is refused; one that refers to a file of this device does not get it read.
 func TestASchemaThatIsNone(t *testing.T) {
 	for schema, want := range map[string]string{
-		`{"type":"object","properties":{"a":{"type":"wobbly"}}}`:               "schema: it is none",
+		`{"type":"object","properties":{"a":{"type":"wobbly"}}}`: `"wobbly" is no type of JSON`,
+		`{"type":"object","$ref":"#"}`:                           "refers to itself",
+		`{"type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{"anyOf":[{"not":{"$ref":"#/properties/a"}}]}}}`: "refers to itself",
+		`{"type":"object","$dynamicRef":"#"}`:                      "not understood",
+		`{"type":"object","properties":{"a":{"$ref":"#nowhere"}}}`: "schema: ",
+		doubled(12): "more than 1000 parts",
 		`{"type":"object","properties":{"a":{"$ref":"file:///etc/hostname"}}}`: "a schema must be whole",
 		`{"type":"object","properties":{"a":{"$ref":"http://127.0.0.1:9/x"}}}`: "a schema must be whole",
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}}}`:            "schema: ",
@@ -230,6 +236,59 @@ func TestASchemaThatIsNone(t *testing.T) {
 		err := NewToolbox(slog.New(slog.DiscardHandler), now).Add("bad", list{x})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: %v; want %q", schema, err, want)
+		}
+	}
+}
+
+// doubled is a schema of n parts, of which each refers twice to the next: a value is held against the last one 2^n times.
+func doubled(n int) string {
+	defs := []string{`"d0":{"type":"object"}`}
+	for i := range n {
+		defs = append(defs, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%[2]d"}]}`, i+1, i))
+	}
+	return fmt.Sprintf(`{"type":"object","$ref":"#/$defs/d%d","$defs":{%s}}`, n, strings.Join(defs, ","))
+}
+
+// Another library is the judge of what the schemas that servers write accept.
+func TestArgumentsByAnotherJudge(t *testing.T) {
+	for _, schema := range []string{
+		`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/properties/b"},"b":{"type":["string","null"]}}}`,
+		`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"type":"integer","minimum":2}},"required":["a"]}`,
+		`{"$schema":"https://json-schema.org/draft/2019-09/schema","type":"object","properties":{"a":{"const":null}},"minProperties":1}`,
+		`{"type":"object","properties":{"a":{"type":"object","properties":{"a":{"$ref":"#"}}}},"additionalProperties":{"type":"number"}}`,
+		`{"type":"object","oneOf":[{"required":["a"]},{"required":["b"]}],"patternProperties":{"^b":{"type":"array","uniqueItems":true}}}`,
+		`{"type":"object","if":{"required":["a"]},"then":{"properties":{"b":{"type":"boolean"}},"required":["b"]},"propertyNames":{"maxLength":1}}`,
+		`{"type":"object","properties":{"a":{"not":{"type":"string"}},"b":false,"default":{"type":"string"}}}`,
+		`{"type":"object","properties":{"a":{"multipleOf":0.5},"b":{"items":{"enum":[1,"x",null]},"contains":{"const":1}}}}`,
+		`{"$id":"https://tool.example/x","type":"object","properties":{"a":{"$ref":"#/$defs/n~1m"}},"$defs":{"n/m":{"minLength":2}}}`,
+	} {
+		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := jsonschema.NewCompiler()
+		if err := c.AddResource("mem:///x", doc); err != nil {
+			t.Fatal(err)
+		}
+		judge, err := c.Compile("mem:///x")
+		ours, ourErr := newArguments([]byte(schema))
+		if (err == nil) != (ourErr == nil) {
+			t.Errorf("%s: %v, and the judge %v", schema, ourErr, err)
+		}
+		if err != nil {
+			continue
+		}
+		for _, v := range []string{"1", "2.5", "3.0", `"x"`, `"xyz"`, "null", "true", "[]", `[1,"x"]`, "[1,1]", "{}", `{"a":{}}`, `{"a":3}`} {
+			for _, args := range []string{`{"a":` + v + `}`, `{"b":` + v + `}`, `{"a":2,"b":` + v + `}`, `{"cc":` + v + `}`, `{}`} {
+				in, err := jsonschema.UnmarshalJSON(strings.NewReader(args))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, got := judge.Validate(in), ours.check(args)
+				if (want == nil) != (got == nil) {
+					t.Errorf("%s with %s: %v, and the judge: %v", schema, args, got, want)
+				}
+			}
 		}
 	}
 }
