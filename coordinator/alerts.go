@@ -93,6 +93,18 @@ func (a *alerts) answer(by turn.StopAlert) {
 	a.feed(alert.Answered{At: a.clock.Now(), Pressed: by.Pressed})
 }
 
+// gestured ends what rests, where a person at this device presses or hushes.
+func (a *alerts) gestured(ev turn.Event) {
+	switch e := ev.(type) {
+	case turn.Pressed:
+		a.feed(alert.Gestured{At: a.clock.Now(), Pressed: true})
+	case turn.Hushed:
+		if !e.Room && !e.Own {
+			a.feed(alert.Gestured{At: a.clock.Now()})
+		}
+	}
+}
+
 // sounded is told that a round is over.
 func (a *alerts) sounded(r rang) {
 	a.outputs.over(r.src)

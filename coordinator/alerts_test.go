@@ -323,6 +323,26 @@ func TestAnAlertIsEndedByHushAndStop(t *testing.T) {
 	})
 }
 
+// Two press at once, or a user hushes the device before its alert comes back: it does not come back.
+func TestAPressJustAfterOneElsewhereEndsTheAlert(t *testing.T) {
+	for name, gesture := range map[string]func(g *rig){
+		"pressed": func(g *rig) { g.press() },
+		"stopped": func(g *rig) { time.Sleep(20 * time.Second); g.Hush(g.Now(), g.speaker.Drop()) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := newRig(t, withAlarm)
+			done, _ := g.Ring("the pasta", 0)
+			time.Sleep(5 * time.Second)
+			g.HushRoom(g.Now(), g.speaker.Drop())
+			time.Sleep(300 * time.Millisecond)
+			g.wantEnd(done, "none")
+			gesture(g)
+			g.settle()
+			g.wantEnd(done, name)
+		})
+	}
+}
+
 func TestADeviceThatCannotRingSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newRig(t)

@@ -252,6 +252,7 @@ func (r *runner) take(e entry) {
 		}
 	}
 	r.injections.gestured(e.ev, e.spoken)
+	r.alerts.gestured(e.ev)
 	r.fact(e.ev)
 	r.injections.taken(e.ev, r.m)
 	if heard && r.m.Unheard() {

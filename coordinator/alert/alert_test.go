@@ -41,6 +41,8 @@ func (s *script) word(t *testing.T, word string) (out []string) {
 		feed(Withdrawn{s.now, id})
 	case word == "press":
 		feed(Answered{At: s.now})
+	case word == "tap", word == "quiet":
+		feed(Gestured{At: s.now, Pressed: word == "tap"})
 	case word == "front", word == "behind":
 		feed(Fronted{s.now, word == "front"})
 	case word == "hush":
@@ -102,6 +104,8 @@ func TestTable(t *testing.T) {
 		{"another is asked for", "ask3"},
 		{"a person presses", "press"},
 		{"it is hushed", "hush"},
+		{"a tap when it is quiet", "tap"},
+		{"a hush here when it is quiet", "quiet"},
 		{"it is withdrawn", "withdraw1"},
 		{"the other is withdrawn", "withdraw2"},
 		{"something goes before it", "behind"},
@@ -275,6 +279,12 @@ func TestWhatIsHushedRingsOnceMore(t *testing.T) {
 		"ask1 front 1s hush 10s ask2":                               "sound 1, silence 1, sound 2",
 		"ask1 front 1s hush 10s ask2 1s press 50s 1499ms":           "sound 1, silence 1, sound 2, silence 2, end 2 stopped, sound 1",
 		"ask1 front 1s hush 10s press 49999ms":                      "sound 1, silence 1",
+		"ask1 front 1s hush 2s tap 2m":                              "sound 1, silence 1, end 1 pressed",
+		"ask1 front 1s hush 2001ms tap 1s":                          "sound 1, silence 1",
+		"ask1 front 1s hush loud 1s tap calm 2m":                    "sound 1, silence 1, end 1 pressed",
+		"ask1 front 1s hush 50s quiet 2m":                           "sound 1, silence 1, end 1 stopped",
+		"ask1 front 1s hush 1s ask2 ask3 tap 50s":                   "sound 1, silence 1, end 1 pressed, sound 2",
+		"ask1 front quiet tap 1s":                                   "sound 1",
 		"ask1 front 1s hush withdraw1 2m":                           "sound 1, silence 1, end 1 withdrawn",
 		"ask1 front 1s sounded hush 60s 2m sounded 1m59s":           "sound 1, sound 1, sound 1",
 		"ask1 front 1s sounded hush 60s 2m sounded 1500ms 117500ms": "sound 1, sound 1, sound 1",

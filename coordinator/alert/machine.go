@@ -11,6 +11,7 @@ const (
 	Longest = 5 * time.Minute         // how long one may be heard that says nothing of it
 	Pause   = 1500 * time.Millisecond // between two rounds of sound
 	Rest    = time.Minute             // of quiet, before one that was hushed rings once more
+	AtOnce  = 2 * time.Second         // a press so soon after a hush elsewhere was meant for what rang
 )
 
 // Machine is what rings on a device and what waits behind it, whole, as a comparable value. Its zero value is a device on which
@@ -33,6 +34,7 @@ type item struct {
 	left  time.Duration // for how much longer it may be heard
 	heard bool          // something of it was
 	rests time.Duration // it was hushed, and waits until then; 0: it does not
+	quiet time.Duration // it was hushed then
 	again bool          // it was hushed before
 }
 

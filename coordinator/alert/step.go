@@ -27,6 +27,12 @@ type (
 	}
 	// Hushed: something else does, a hush or a press at another device. It rings once more, after Rest of quiet.
 	Hushed struct{ At time.Duration }
+	// Gestured: a person at this device presses or hushes while nothing rings. A hush ends what rests; a press does so at once after the
+	// hush elsewhere that it was too late for.
+	Gestured struct {
+		At      time.Duration
+		Pressed bool
+	}
 	// Calmed: no turn, call or words are live any more, or some are.
 	Calmed struct {
 		At  time.Duration
@@ -52,6 +58,7 @@ func (Asked) event()     {}
 func (Withdrawn) event() {}
 func (Answered) event()  {}
 func (Hushed) event()    {}
+func (Gestured) event()  {}
 func (Calmed) event()    {}
 func (Fronted) event()   {}
 func (Sounded) event()   {}
@@ -108,6 +115,8 @@ func Step(m Machine, ev Event) (Machine, []Order) {
 		s.answered(e)
 	case Hushed:
 		s.hushed(e.At)
+	case Gestured:
+		s.gestured(e)
 	case Calmed:
 		s.calmed(e)
 	case Fronted:
@@ -211,12 +220,24 @@ func (s *step) hushed(at time.Duration) {
 			if m.front {
 				q.left -= at - q.since
 			}
-			q.from, q.rests, q.again = 0, at+Rest, true
+			q.from, q.rests, q.quiet, q.again = 0, at+Rest, at, true
 			i++
 		}
 	}
 	if m.n > 0 {
 		m.round, m.next = 0, at+Pause
+	}
+}
+
+func (s *step) gestured(e Gestured) {
+	how := Stopped
+	if e.Pressed {
+		how = Pressed
+	}
+	for i := s.m.n - 1; i >= 0; i-- {
+		if q := s.m.queue[i]; q.rests != 0 && (!e.Pressed || e.At-q.quiet <= AtOnce) {
+			s.end(e.At, i, how)
+		}
 	}
 }
 
