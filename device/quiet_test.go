@@ -85,6 +85,9 @@ func TestTheNightIsSofter(t *testing.T) {
 		is("the night", 30, 30)
 		_, _ = m.ChangeVolume(func(now int) (int, error) { return now + 20, nil }, s.SetVolume)
 		is("louder, please", 50, 30)
+		if got := m.VolumeFrom(); got != "asked for, until the end of the quiet hours" {
+			t.Errorf("the volume is from %q", got)
+		}
 		c.Audio.NightVolume = 20
 		q.set(&c)
 		is("another volume of the night", 20, 20)

@@ -38,7 +38,7 @@ type cli struct {
 	Status statusCmd `cmd:"" group:"day" help:"Say how the running appliance is, on one screen."`
 	Ask    askCmd    `cmd:"" group:"day" help:"Ask the running appliance a question, as if spoken."`
 	Say    sayCmd    `cmd:"" group:"day" help:"Have the running appliance say something."`
-	Hush   hushCmd   `cmd:"" group:"day" help:"Silence it at once, and the room with it, as a press does."`
+	Hush   hushCmd   `cmd:"" group:"day" help:"Silence it at once, and the room with it. A reminder that it cuts is said once more."`
 	Volume volumeCmd `cmd:"" group:"day" help:"Say how loud it is, or set it."`
 	Mute   muteCmd   `cmd:"" group:"day" help:"Close the running appliance's microphone, or open it again."`
 	Why    whyCmd    `cmd:"" group:"day" help:"Print why somebody spoke last and others did not; what the appliance saw and did with --all."`

@@ -773,7 +773,9 @@ func TestSetupOffersALimit(t *testing.T) {
 		{"none", "ceiling_cost = 0\n", "price_in"}, {"1.50", "ceiling_cost = 1.5\n", "price_"},
 		{"much", "ceiling_cost = 1.5\n", "much"},
 	} {
-		_ = p.setup("--yes", "--limit", row.limit, "limit").Run() // of much it says what is wrong
+		if out, err := p.setup("--yes", "--limit", row.limit, "limit").CombinedOutput(); (err != nil) != (row.limit == "much") {
+			t.Errorf("%s: %v\n%s", row.limit, err, out)
+		}
 		if got := p.read("conch.toml"); !strings.Contains(got, row.want) || strings.Contains(got, row.not) {
 			t.Errorf("%s: written is\n%s", row.limit, got)
 		}
@@ -782,6 +784,9 @@ func TestSetupOffersALimit(t *testing.T) {
 	p.write("state", "inactive\n")
 	p.write("keys/openai_api_key", storyKey+"\n")
 	p.write("conch.toml", ownToml+"\n[voice]\nmodel = \"talks-a-lot\"\n")
+	if out, err := p.setup("--yes", "--limit", "3", "limit").CombinedOutput(); err == nil || !strings.Contains(string(out), "voice.price_in") {
+		t.Errorf("a limit for a model without a price: %v\n%s", err, out)
+	}
 	s := p.sits("limit")
 	s.asks("none for no limit: [2]", "3")
 	s.asks("What do a million tokens cost that are sent?", "10")

@@ -10,13 +10,17 @@ import (
 // fading is for how long what plays becomes softer before it stops; our choice.
 const fading = 20 * time.Second
 
+// pausing is for how long a turn may have paused what plays; our choice.
+const pausing = 5 * time.Minute
+
 // ErrAsleep is what Run of a stream returns that Sleep has ended: then it was stopped, and nothing that it has displaced comes back by itself.
 var ErrAsleep = errors.New("it was to stop by now")
 
 // Sleep is when what plays is to stop: one time for all that plays on a device. Its zero value is: never.
 type Sleep struct {
-	mu sync.Mutex
-	at time.Time
+	mu    sync.Mutex
+	at    time.Time
+	heard time.Time // something played then
 }
 
 // Begin is told that something begins to play: a time that was over before that is no longer meant.
@@ -32,6 +36,7 @@ func (s *Sleep) Begin(now time.Time) {
 func (s *Sleep) Fade(pcm []int16, now time.Time) (asleep bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.heard = now
 	if s.at.IsZero() {
 		return false
 	}
@@ -63,7 +68,11 @@ func (s *Sleep) Tool(now func() time.Time) Tool {
 				return "It does not stop by itself.", nil
 			}
 			s.at = now().Add(time.Duration(a.Minutes) * time.Minute)
-			return "It stops in " + Count(a.Minutes, "minute") + ".", nil
+			in := Count(a.Minutes, "minute")
+			if now().Sub(s.heard) > pausing {
+				return "Nothing plays now. What plays in " + in + " stops then.", nil
+			}
+			return "It stops in " + in + ".", nil
 		}),
 	}
 }

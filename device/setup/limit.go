@@ -2,6 +2,8 @@ package setup
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"conch/device/config"
@@ -55,6 +57,9 @@ func (w *wizard) askLimit(ctx context.Context) error {
 	}
 	edits := []config.Edit{{Key: limitKey, Value: plainSum(limit)}}
 	if limit > 0 && !known && !w.cfg.Voice.PriceSet() {
+		if w.nobody {
+			return errors.New(w.lang.Phrase("setup.no_price", "model", w.cfg.Voice.Model))
+		}
 		in, err := w.sum(ctx, "", w.lang.Phrase("setup.price_in"), "")
 		if err != nil {
 			return err
@@ -82,7 +87,7 @@ func (w *wizard) askLimit(ctx context.Context) error {
 	return nil
 }
 
-// sum asks for money until some is typed; given is what a flag says. Where nobody can be asked, what is no sum is none.
+// sum asks for money until some is typed; given is what a flag says. Where no user can be asked, what is no sum is an error.
 func (w *wizard) sum(ctx context.Context, given, question, enter string) (float64, error) {
 	for {
 		text := given
@@ -98,10 +103,11 @@ func (w *wizard) sum(ctx context.Context, given, question, enter string) (float6
 		if n, err := strconv.ParseFloat(text, 64); err == nil && n > 0 && n <= 1e6 {
 			return n, nil
 		}
-		w.say("  %s", w.lang.Phrase("setup.no_sum"))
-		if given = ""; w.nobody {
-			return 0, errSkip
+		if w.nobody {
+			return 0, fmt.Errorf("%q: %s", text, w.lang.Phrase("setup.no_sum"))
 		}
+		given = ""
+		w.say("  %s", w.lang.Phrase("setup.no_sum"))
 	}
 }
 

@@ -23,8 +23,14 @@ type Memory struct {
 	// atomic
 	volume     atomic.Int64
 	volumeFrom atomic.Pointer[string] // as Row.Origin
-	night      atomic.Pointer[int]    // volume of the hours of device.quiet; nil: it is day
+	night      atomic.Pointer[tonight]
 	configured atomic.Pointer[int]    // audio.volume as somebody has set it; nil: nobody has
+}
+
+// tonight is the volume of the hours of device.quiet; nil: it is day.
+type tonight struct {
+	percent int
+	from    string
 }
 
 // muteName is the value that says whether nobody is to be listened to.
@@ -161,15 +167,14 @@ func (m *Memory) KeepMuted(muted bool) { _ = m.Save(muteName, keptMute{muted}) }
 // Volume is the volume in percent, as it sounds.
 func (m *Memory) Volume() int {
 	if n := m.night.Load(); n != nil {
-		return *n
+		return n.percent
 	}
 	return int(m.volume.Load())
 }
 
 // Night has the volume be at most so many percent until Day; what is asked for meanwhile is not kept.
 func (m *Memory) Night(most int) {
-	n := min(most, int(m.volume.Load()))
-	m.night.Store(&n)
+	m.night.Store(&tonight{min(most, int(m.volume.Load())), quietHours})
 }
 
 // Day brings back the volume that is kept.
@@ -177,8 +182,8 @@ func (m *Memory) Day() { m.night.Store(nil) }
 
 // VolumeFrom is where it comes from, as config.Row.Origin says it.
 func (m *Memory) VolumeFrom() string {
-	if m.night.Load() != nil {
-		return quietHours
+	if n := m.night.Load(); n != nil {
+		return n.from
 	}
 	return *m.volumeFrom.Load()
 }
@@ -186,7 +191,7 @@ func (m *Memory) VolumeFrom() string {
 // KeepVolume remembers a volume that was asked for. It does not wait.
 func (m *Memory) KeepVolume(percent int) {
 	if m.night.Load() != nil {
-		m.night.Store(&percent)
+		m.night.Store(&tonight{percent, untilDay})
 		return
 	}
 	m.setVolume(percent, remembered)

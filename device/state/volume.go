@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 
 	"conch/device/config"
 	"conch/device/control"
@@ -23,6 +24,7 @@ const (
 	volumeName = "volume" // of the value in the state directory
 	remembered = "remembered"
 	quietHours = "the quiet hours"
+	untilDay   = "asked for, until the end of " + quietHours
 )
 
 // keptVolume is the value.
@@ -88,7 +90,7 @@ func VolumeNow(ctx context.Context, cfg config.Config) control.VolumeAnswer {
 	written := fmt.Sprintf("; %d from %s", now.Volume, now.VolumeFrom)
 	var s control.Status
 	if remote, err := control.Dial(cfg); err == nil && remote.Do(ctx, "GET", "/status", nil, &s) == nil && s.VolumeFrom != "" {
-		if s.Volume != now.Volume || s.VolumeFrom == remembered || s.VolumeFrom == quietHours {
+		if s.Volume != now.Volume || s.VolumeFrom == remembered || strings.HasSuffix(s.VolumeFrom, quietHours) {
 			return control.VolumeAnswer{Volume: s.Volume, VolumeFrom: s.VolumeFrom + ", by the running appliance" + written}
 		}
 		return now

@@ -330,7 +330,8 @@ func TestItFallsAsleep(t *testing.T) {
 	h, now := books("rain.mp3"), time.Unix(1e9, 0)
 	h.Now = func() time.Time { return now }
 	s := New(h).(*Skill)
-	s.says(t, "sleep_timer", m{"minutes": 20}, "It stops in 20 minutes.")
+	s.says(t, "sleep_timer", m{"minutes": 20}, "Nothing plays now. What plays in 20 minutes stops then.")
+	s.sleep.Fade(nil, now)
 	s.says(t, "sleep_timer", m{"minutes": 1}, "It stops in 1 minute.")
 	s.says(t, "sleep_timer", m{"minutes": 0}, "It does not stop by itself.")
 	s.says(t, "sleep_timer", m{"minutes": 2}, "It stops in 2 minutes.")

@@ -92,7 +92,7 @@ func TestItFallsAsleepInTimeAtAnySpeed(t *testing.T) {
 	h.Now = func() time.Time { return now }
 	s := New(h).(*Skill)
 	s.says(t, "speed", m{"percent": 200}, "Books are read at 200 percent.")
-	s.says(t, "sleep_timer", m{"minutes": 2}, "It stops in 2 minutes.")
+	s.says(t, "sleep_timer", m{"minutes": 2}, "Nothing plays now. What plays in 2 minutes stops then.")
 	r, _ := s.call(t, "play", m{"title": "rain"})
 	stream, heard := r.Effect.(skills.AudioStream), 0
 	began := now

@@ -25,7 +25,7 @@ func TestTheRadioFallsAsleep(t *testing.T) {
 			s, said := newSkill(&sender{brings: row.brings})
 			sleep := s.Tools()[slices.IndexFunc(s.Tools(), func(t skills.Tool) bool { return t.Name == "sleep_timer" })]
 			r, err := sleep.Handler(skills.Context{Context: t.Context()}, json.RawMessage(`{"minutes":20}`))
-			if err != nil || r.Output != "It stops in 20 minutes." {
+			if err != nil || r.Output != "Nothing plays now. What plays in 20 minutes stops then." {
 				t.Fatalf("%+v, %v", r, err)
 			}
 			if r, err = s.call(t, "play_radio", "one"); err != nil {
