@@ -14,7 +14,7 @@ FUZZTIME ?= 60s
 QUICK    ?= ./audio/cue ./audio/twin ./audio/wav ./companions/round ./companions/skills/... ./companions/talk ./companions/words ./coordinator/focus ./coordinator/turn ./device/bench ./device/benchtest/... ./device/condition ./device/config ./device/control ./device/doctor ./device/service ./device/setup ./device/state ./device/testlog ./gpio ./gpio/light ./gpio/twin ./mqtt/cpace
 PKG      ?= ./...
 # Their tests keep real time, and have the machine to themselves.
-TIMED    := ./mqtt ./audio ./coordinator ./device ./cmd/conch
+TIMED    := ./device ./audio ./cmd/conch ./mqtt ./coordinator
 BENCH    ?= .
 PICTURE  ?= build/silence.svg
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -174,7 +174,7 @@ test: deps-test ## all tests but the long ones (five to ten minutes on two cores
 	@{ status=0; if [ '$(PKG)' = ./... ]; then \
 		long=$$($(GO) run ./device/testlog names); echo "left to make test-long: $$(grep -c . device/testlog/long.txt) tests"; \
 		$(GOTEST) -skip "$$long" -p 3 -timeout 10m $$($(GO) list ./... | grep -vxF $(TIMED:./%=-e conch/%)) || status=1; \
-		$(GOTEST) -skip "$$long" -p 1 -timeout 15m $(TIMED) || status=1; \
+		$(GOTEST) -skip "$$long" -p 2 -timeout 15m $(TIMED) || status=1; \
 	else $(GOTEST) -p 2 -timeout 15m $(PKG) || status=1; fi; exit $$status; } | $(GO) run ./device/testlog
 
 .PHONY: test-long

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// listed are the tests that keep real time for some six seconds or more, a package and a test a line. What is not listed runs in
+// listed are the tests that keep real time for some five seconds or more, a package and a test a line. What is not listed runs in
 // make test: a line too few makes that longer, and loses no test.
 //
 //go:embed long.txt
