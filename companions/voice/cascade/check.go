@@ -58,6 +58,9 @@ func check(ctx context.Context, x voice.Examined) (out voice.Findings) {
 	return slices.Concat(out, found[0], found[1], found[2])
 }
 
+// noMouth is what to do where a vendor ends its speech models: none follows them.
+const noMouth = "no model follows it: set voice.speak to another server or to a program of this machine (piper, espeak-ng), or use a Realtime session"
+
 type examiner struct {
 	voice.Examined
 	c   *Client
@@ -136,6 +139,13 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 	e.out.Bad(part, text, cause, strings.ReplaceAll(do, "voice.url", setting))
 }
 
+// ending says whether the model of a stage ends at the vendor whose dates are known.
+func (e examiner) ending(part, key string, t target, model, do string) {
+	if t.url != nil && t.url.Hostname() == "api.openai.com" {
+		*e.out = append(*e.out, models.Ending(e.Now(), part, key, model, do)...)
+	}
+}
+
 // keyless tells of a stage whose own key cannot be read, where its server asks for one.
 func (e examiner) keyless(w *web, say turn.Words) bool {
 	if say != turn.WordsKeyRefused || w.secret.from == ownKey || w.secret.read == nil {
@@ -197,6 +207,7 @@ func (e examiner) chat(ctx context.Context) {
 		return
 	}
 	if m.profile.Vendor {
+		e.ending("chat", "voice.model", m.target, model, "")
 		e.out.OK("chat", "%s, model %s: its list came in %d ms; nothing was asked; %s", m.target, model, l.took.Milliseconds(), m.keyed())
 		return
 	}
@@ -262,6 +273,7 @@ func (e examiner) hear(ctx context.Context) {
 		return
 	}
 	if at.profile.Vendor {
+		e.ending("hear", "voice.transcription", at.target, at.model, "")
 		e.out.OK("hear", "%s, model %s: it answers in %d ms; nothing was asked; %s", at.target, at.model, l.took.Milliseconds(), at.keyed())
 		return
 	}
@@ -297,6 +309,7 @@ func (e examiner) speak(ctx context.Context) {
 		return
 	}
 	if at.profile.Vendor {
+		e.ending("speak", "voice.speak_model", at.target, at.model, noMouth)
 		e.out.OK("speak", "%s, model %s, voice %s: it answers in %d ms; nothing was asked; %s", at.target, at.model, at.voice, l.took.Milliseconds(),
 			at.keyed())
 		return

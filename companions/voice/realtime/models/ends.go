@@ -24,6 +24,8 @@ var shutdown = []struct {
 	{"tts-1", "2027-01-06", "gpt-realtime-2.1-mini"},
 	{"tts-1-hd", "2027-01-06", "gpt-realtime-2.1-mini"},
 	{"gpt-4o-mini-tts", "2027-01-06", "gpt-realtime-2.1-mini"},
+	{"gpt-5", "2026-12-11", ""},
+	{"o3", "2026-12-11", ""},
 	{"gpt-4o", "2027-01-14", "gpt-6-luna"},
 	{"gpt-4.1", "2027-01-14", "gpt-6-luna"},
 	{"whisper-1", "2027-02-26", "gpt-transcribe"},
@@ -94,15 +96,40 @@ func (a Answer) Models(talks, transcribes string) (out voice.Findings) {
 		if instead != "" {
 			do = fmt.Sprintf("set %s = %q", w.key, instead)
 		}
-		day := on.UTC().Format(time.DateOnly)
-		switch left := on.Sub(a.of.Now()); {
-		case known && left <= 0:
-			out.Bad("model", w.name+" was shut down on "+day, "the provider ended it", do)
-		case known && left < soon:
-			out.Warn("model", w.name+" will be shut down on "+day, "the provider ends it", do+" before that")
-		case a.listed:
+		if !(known && warn(&out, "model", w.name, on.Sub(a.of.Now()), on, do)) && a.listed {
 			out.OK("model", "%s is there", w.name)
 		}
+	}
+	return out
+}
+
+// warn says that a model has ended, or will soon; false: it stays for longer.
+func warn(out *voice.Findings, part, name string, left time.Duration, on time.Time, do string) bool {
+	day := on.UTC().Format(time.DateOnly)
+	switch {
+	case left <= 0:
+		out.Bad(part, name+" was shut down on "+day, "the provider ended it", do)
+	case left < soon:
+		out.Warn(part, name+" will be shut down on "+day, "the provider ends it", do+" before that")
+	default:
+		return false
+	}
+	return true
+}
+
+// Ending says whether a model of api.openai.com that is no Realtime session's has ended, or will soon. Without a text in do, it says
+// what the provider offers instead.
+func Ending(now time.Time, part, key, name, do string) (out voice.Findings) {
+	on, instead, known := ends(name, nil)
+	switch {
+	case do != "":
+	case instead != "":
+		do = fmt.Sprintf("set %s = %q", key, instead)
+	default:
+		do = "set " + key + " to a newer one"
+	}
+	if known {
+		warn(&out, part, name, on.Sub(now), on, do)
 	}
 	return out
 }
