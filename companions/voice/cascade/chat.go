@@ -1,7 +1,6 @@
 package cascade
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -9,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"regexp"
 	"slices"
@@ -32,6 +30,7 @@ type mind struct {
 	first, idle time.Duration
 
 	early atomic.Bool // its answers begin with thoughts that no mark opens
+	marks atomic.Bool // it has marked the end of an answer: one without broke off
 
 	mu      sync.Mutex
 	p       Profile         // of the way it asks; what its list of models shows may change it
@@ -83,7 +82,7 @@ func (n *notes) read(line []byte, key string) (c chunk, ok bool, err error) {
 // none says that a stream that has ended was something else than an answer.
 func (n *notes) none() bool { return !n.some && n.odd.Load() }
 
-// signed gives each request the key of the moment, and makes a stream of an answer that is none.
+// signed gives each request the key of the moment, and reads its answer as lines of a stream.
 type signed struct{ *web }
 
 func (s signed) Do(q *http.Request) (*http.Response, error) {
@@ -92,25 +91,11 @@ func (s signed) Do(q *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if kind != "application/json" {
-		n, _ := q.Context().Value(notesKey{}).(*notes)
-		if n == nil {
-			n = &notes{}
-		}
-		resp.Body = newLines(resp.Body, n)
-		return resp, nil
+	n, _ := q.Context().Value(notesKey{}).(*notes)
+	if n == nil {
+		n = &notes{}
 	}
-	defer resp.Body.Close() // a server that does not stream: the whole answer, as a stream of one
-	text, err := io.ReadAll(io.LimitReader(resp.Body, mostReply))
-	if err != nil {
-		return nil, err
-	}
-	var line bytes.Buffer
-	if json.Compact(&line, text) != nil {
-		return nil, &unusable{turn.WordsServerError, "an answer that cannot be read"}
-	}
-	resp.Body = io.NopCloser(strings.NewReader("data: " + line.String() + "\n\n"))
+	resp.Body = newLines(resp.Body, n)
 	return resp, nil
 }
 
@@ -192,7 +177,8 @@ const (
 	mostArgs  = 64 << 10
 )
 
-// answer asks, and calls on with what comes, in order, on this goroutine. An answer that ends without saying so is cutOffError.
+// answer asks, and calls on with what comes, in order, on this goroutine. An answer without a mark of its end is
+// cutOffError, where the server has ever marked one.
 func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said)) (e ended, err error) {
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
@@ -257,7 +243,10 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 	if n.none() {
 		return e, m.failed("chat", errNoAnswer)
 	}
-	if e.why == "" && n.done.Load() && e.bytes > 0 { // some announce the end, and no reason for it
+	if e.why != "" || n.done.Load() {
+		m.marks.Store(true)
+	}
+	if e.why == "" && e.bytes > 0 && (n.done.Load() || !m.marks.Load()) { // some announce the end, and no reason for it; some neither
 		e.why = "stop"
 	}
 	if e.why == "" && len(calls.of) == 0 {

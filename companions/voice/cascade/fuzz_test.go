@@ -94,7 +94,7 @@ func FuzzPacked(f *testing.F) {
 
 // Whatever comes as a stream: lines of data in its frame come out, and nothing without an end.
 func FuzzLines(f *testing.F) {
-	for _, s := range []string{"data: {\"a\":1}\n\ndata: [DONE]\n", ": x\ndata:{}\n", "{\"error\":\"x\"}", "data: nonsense\n", "\r\ndata: {\n"} {
+	for _, s := range []string{"data: {\"a\":1}\n\ndata: [DONE]\n", ": x\ndata:{}\n", "{\"error\":\"x\"}", "data: nonsense\n", "\r\ndata: {\n", "[{\"a\":\n1},{}]", "\ufeff{\n\"a\":1}x", "{\"a\":1}\n{\"b\":2}\n", "[1, 2]"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -241,12 +241,23 @@ func TestServers(t *testing.T) {
 			`data: {"id":"x","prompt_filter_results":[]}`, ""}})}},
 		{name: "the stream ends without [DONE]", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: three, NoDone: true})}},
 		{name: "the stream ends with [DONE], and no reason", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: three, NoFinish: true})}},
-		{name: "the stream ends with neither: that is an answer that broke off", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: three, NoFinish: true, NoDone: true})}, want: "-", check: func(w *world) {
-			w.until(func() bool { _, over := w.told("t-1"); return over })
-			if say, _ := w.told("t-1"); say != turn.WordsLostMidway {
+		{name: "the streams end with neither: each is an answer, and paid once", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: three, NoFinish: true, NoDone: true})}, check: func(w *world) {
+			if n := len(w.chain.Requests(cascadetest.Chat)); n != 2 { // one of practice
+				w.t.Errorf("%d requests", n)
+			}
+		}},
+		{name: "a stream ends with neither, of a server that has marked an end: that answer broke off", script: cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
+			return cascadetest.Reply{Text: three, NoFinish: q.N > 1, NoDone: q.N > 1}
+		}}, check: func(w *world) {
+			w.press("t-2")
+			w.until(func() bool { _, over := w.told("t-2"); return over })
+			if say, _ := w.told("t-2"); say != turn.WordsLostMidway {
 				w.t.Errorf("told %q", say)
 			}
 		}},
+		{name: "JSON in the place of a stream: a list of chunks, each on several lines, behind a byte order mark", script: streamOf("\ufeff[\n {\"choices\": [\n  {\"delta\": {\"content\": \"It is \"}}]},\n {\"choices\":[{\"delta\":{\"content\":\"three.\"},\"finish_reason\":\"stop\"}]}\n]\n")},
+		{name: "lines that end with a bare CR", script: streamOf("data: {\"choices\":[{\"delta\":{\"content\":\"It is \"}}]}\r\rdata: {\"choices\":[{\"delta\":{\"content\":\"three.\"},\"finish_reason\":\"stop\"}]}\r\rdata: [DONE]\r\r")},
+		{name: "a line of JSON a chunk, without a frame", script: streamOf("{\"choices\":[{\"delta\":{\"content\":\"It is \"}}]}\n{\"choices\":[{\"delta\":{\"content\":\"three.\"},\"finish_reason\":\"stop\"}]}\n")},
 		{name: "no stream at all", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: three, Whole: true})}},
 		{name: "no stream at all, and a call", script: cascadetest.Script{Chat: says(cascadetest.Reply{Whole: true, Calls: []cascadetest.Call{{ID: "a", Name: "one", Args: "{}"}}})}, want: "-",
 			check: func(w *world) { wantCalls(w, "one {}") }},
@@ -357,6 +368,11 @@ func TestServers(t *testing.T) {
 			})
 		})
 	}
+}
+
+// streamOf answers with a body as it stands.
+func streamOf(body string) cascadetest.Script {
+	return cascadetest.Script{Chat: with(200, "text/event-stream", body)}
 }
 
 func wantWords(want turn.Words) func(w *world) {

@@ -3,6 +3,7 @@ package cascade
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -13,8 +14,9 @@ import (
 // announces is noted, and that there was a line that belongs to no stream.
 type lines struct {
 	io.Closer
-	from *bufio.Reader
-	rest []byte
+	from  *bufio.Reader
+	begun bool
+	rest  []byte
 	*notes
 }
 
@@ -23,7 +25,59 @@ const mostLine = 1 << 20
 var errLine = errors.New("a line without end")
 
 func newLines(body io.ReadCloser, n *notes) *lines {
-	return &lines{Closer: body, from: bufio.NewReaderSize(body, 16<<10), notes: n}
+	return &lines{Closer: body, from: bufio.NewReaderSize(newlines{body}, 16<<10), notes: n}
+}
+
+// newlines reads a bare CR, which may end a line of a stream, as a newline: JSON has none in its strings.
+type newlines struct{ io.Reader }
+
+func (n newlines) Read(p []byte) (int, error) {
+	k, err := n.Reader.Read(p)
+	for i, b := range p[:k] {
+		if b == '\r' {
+			p[i] = '\n'
+		}
+	}
+	return k, err
+}
+
+// begin skips a byte order mark. JSON in the place of a stream, one answer or a list of chunks on
+// however many lines, becomes lines of one.
+func (l *lines) begin() error {
+	l.begun = true
+	if mark, err := l.from.Peek(3); err == nil && string(mark) == "\ufeff" {
+		_, _ = l.from.Discard(3)
+	}
+	for {
+		b, err := l.from.Peek(1)
+		switch {
+		case err != nil:
+			return err
+		case b[0] == ' ', b[0] == '\n', b[0] == '\t':
+			_, _ = l.from.Discard(1)
+			continue
+		case b[0] != '{' && b[0] != '[':
+			return nil
+		}
+		break
+	}
+	var first json.RawMessage
+	var all []json.RawMessage
+	var text, read bytes.Buffer
+	d := json.NewDecoder(io.TeeReader(io.LimitReader(l.from, mostLine), &read))
+	if d.Decode(&first) == nil {
+		read.Next(int(d.InputOffset()))
+		if json.Unmarshal(first, &all) != nil {
+			all = []json.RawMessage{first}
+		}
+	}
+	for _, one := range all {
+		text.WriteString("data: ")
+		_ = json.Compact(&text, one)
+		text.WriteByte('\n')
+	}
+	l.from = bufio.NewReaderSize(io.MultiReader(&text, &read, l.from), 16<<10)
+	return nil
 }
 
 func (l *lines) Read(p []byte) (int, error) {
@@ -39,6 +93,11 @@ func (l *lines) Read(p []byte) (int, error) {
 
 // next is the next line of data; what comes without its end before the stream's is a line, too.
 func (l *lines) next() error {
+	if !l.begun {
+		if err := l.begin(); err != nil {
+			return err
+		}
+	}
 	var line []byte
 	for {
 		part, err := l.from.ReadSlice('\n')
