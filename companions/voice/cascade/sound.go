@@ -1,6 +1,7 @@
 package cascade
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -37,7 +38,10 @@ func newSound(from io.Reader, kind string, rate int, play player) (sound, error)
 	head = head[:n]
 	s := &bare{from: from, rate: rate, channels: 1, bits: 16, left: math.MaxInt64, buf: make([]byte, 9600)}
 	if bytes.HasPrefix(head, []byte("RIFF")) && n == 12 && string(head[8:]) == "WAVE" {
-		return s, s.header()
+		err := s.header()
+		s.wav = bufio.NewReaderSize(s.from, 16<<10)
+		s.from = s.wav
+		return s, err
 	}
 	mediaType, param, _ := mime.ParseMediaType(kind)
 	if what := compressed(head); what == "AAC" || what != "" && play == nil {
@@ -93,6 +97,7 @@ type bare struct {
 	channels int
 	bits     int // 16, or 32: float
 	left     int64
+	wav      *bufio.Reader // from, where it is a WAV, behind which another may follow; nil: it is none
 	odd      []byte
 	convert  *kit.Resampler
 	ended    bool
@@ -171,7 +176,7 @@ func (s *bare) doubt(size int64) error {
 }
 
 // trailing are names of chunks that stand behind the sound of a WAV file.
-var trailing = []string{"LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "junk", "PEAK", "_PMX", "iXML"}
+var trailing = []string{"RIFF", "LIST", "id3 ", "ID3 ", "fact", "cue ", "smpl", "inst", "bext", "JUNK", "junk", "PEAK", "_PMX", "iXML"}
 
 func (s *bare) next() ([]int16, error) {
 	if s.ended {
@@ -181,10 +186,16 @@ func (s *bare) next() ([]int16, error) {
 	s.odd = s.odd[:0]
 	m, err := 0, error(nil)
 	if n < s.frame() || s.left < math.MaxInt64 {
-		room := int64(len(s.buf) - n)
-		m, err = s.from.Read(s.buf[n : int64(n)+min(room, max(0, s.left))])
+		room, another := min(int64(len(s.buf)-n), max(0, s.left)), false
+		if s.wav != nil {
+			room, another = s.before(room)
+		}
+		if another {
+			return s.another()
+		}
+		m, err = s.from.Read(s.buf[n : int64(n)+room])
 		if s.left < math.MaxInt64 {
-			if s.left -= int64(m); s.left <= 0 && err == nil {
+			if s.left -= int64(m); s.left <= 0 && err == nil && !s.follows() {
 				err = io.EOF
 			}
 		}
@@ -202,6 +213,66 @@ func (s *bare) next() ([]int16, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// before returns how many of the next most bytes are samples: those before the head of another WAV, which is then the next; another: it is.
+func (s *bare) before(most int64) (room int64, another bool) {
+	if _, err := s.wav.Peek(1); err != nil {
+		return most, false
+	}
+	b, _ := s.wav.Peek(s.wav.Buffered())
+	for at := 0; at < len(b); at++ {
+		i := bytes.IndexByte(b[at:], riff[0])
+		if i < 0 {
+			break
+		}
+		if at += i; int64(at) >= most && most > 0 {
+			break
+		}
+		head := b[at:]
+		if at == 0 {
+			head, _ = s.wav.Peek(12)
+		}
+		switch {
+		case isWAV(head) && at == 0:
+			return 0, true
+		case isWAV(head), len(head) < 12 && at > 0 && bytes.HasPrefix([]byte(riff), head[:min(4, len(head))]):
+			return min(most, int64(at)), false
+		}
+	}
+	return min(most, int64(len(b))), false
+}
+
+const riff = "RIFF"
+
+func isWAV(head []byte) bool {
+	return len(head) >= 12 && string(head[:4]) == riff && string(head[8:12]) == "WAVE"
+}
+
+// follows says whether another WAV is next, behind a byte that makes the length even.
+func (s *bare) follows() bool {
+	if s.wav == nil {
+		return false
+	}
+	if b, _ := s.wav.Peek(13); len(b) == 13 && b[0] == 0 && isWAV(b[1:]) {
+		_, _ = s.wav.Discard(1)
+	}
+	head, _ := s.wav.Peek(12)
+	return isWAV(head)
+}
+
+// another begins the next WAV of the body, and returns what was left of the one before.
+func (s *bare) another() ([]int16, error) {
+	rest := slices.Clone(s.convert.Flush())
+	_, _ = s.wav.Discard(12)
+	if err := s.header(); err != nil {
+		return nil, err
+	}
+	if s.from != s.wav { // the header was looked beyond
+		s.wav = bufio.NewReaderSize(s.from, 16<<10)
+		s.from = s.wav
+	}
+	return rest, nil
 }
 
 // frame is bytes of one sample of all channels.

@@ -38,6 +38,11 @@ func TestTheLengthOfAWAV(t *testing.T) {
 		{"a truth of ten bytes", wav(10, pcm[:5]), 5},
 		{"a truth of ten bytes, and a list behind it", wav(10, pcm[:5], list...), 5},
 		{"a truth of ten bytes, and one more", wav(10, pcm[:5], 0), 5},
+		{"two files", slices.Concat(wav(uint32(2*len(pcm)), pcm), wav(uint32(2*len(pcm)), pcm)), 2 * len(pcm)},
+		{"three whose lengths were not known", slices.Concat(wav(0xffffffff, pcm), wav(0, pcm), wav(0xffffffff, pcm)), 3 * len(pcm)},
+		{"two of a moment", slices.Concat(wav(4798, pcm[:2399]), wav(4798, pcm[:2399])), 4798},
+		{"a sample that reads RIFF", wav(uint32(2*len(pcm)), slices.Concat(pcm[:100], []int16{0x4952, 0x4646}, pcm[102:])), len(pcm)},
+		{"it ends with RI", wav(0, slices.Concat(pcm[:len(pcm)-1], []int16{0x4952})), len(pcm)},
 		{"half of it", wav(uint32(len(pcm)), pcm), len(pcm) / 2},
 	} {
 		for _, from := range []io.Reader{bytes.NewReader(row.wav), iotest.OneByteReader(bytes.NewReader(row.wav))} {
@@ -51,6 +56,26 @@ func TestTheLengthOfAWAV(t *testing.T) {
 			if !errors.Is(err, io.EOF) || len(got) != row.want || !slices.Equal(got[:min(5, len(got))], pcm[:min(5, len(got))]) {
 				t.Errorf("%s: %d samples (%v); want %d", row.name, len(got), err, row.want)
 			}
+		}
+	}
+}
+
+// A file behind another may have another rate; there is no click between them.
+func TestWAVsOfTwoRates(t *testing.T) {
+	low, high := kit.WAV(cascadetest.Sound(1, 16000), 16000), kit.WAV(cascadetest.Sound(1, 48000), 48000)
+	s, err := newSound(iotest.HalfReader(bytes.NewReader(slices.Concat(low, high))), "audio/wav", 0, nil)
+	var got []int16
+	for err == nil {
+		var more []int16
+		more, err = s.next()
+		got = append(got, more...)
+	}
+	if !errors.Is(err, io.EOF) || len(got) < 2*kit.Rate-100 || len(got) > 2*kit.Rate+100 {
+		t.Errorf("%d samples, %v", len(got), err)
+	}
+	for i, v := range got[kit.Rate-1000 : kit.Rate+1000] { // the quiet between the two tones
+		if v > 50 || v < -50 {
+			t.Fatalf("a click of %d at %d", v, i)
 		}
 	}
 }

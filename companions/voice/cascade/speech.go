@@ -3,8 +3,10 @@ package cascade
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"conch/companions/voice/kit"
@@ -166,16 +168,25 @@ func (r *conversation) fetch(ctx context.Context, a *answer, c *clip) {
 	if endless {
 		err = &unusable{turn.WordsServerError, "speech that does not end"}
 	}
-	if err != nil && ctx.Err() == nil && c.total == 0 && r.c.here != nil {
+	if err != nil && !endless && ctx.Err() == nil && r.c.here != nil {
 		if r.c.mute.why() == nil && r.c.without(&r.c.mute, err, r.c.byMouth()) == nil {
 			r.later(r.tellOut)
 		}
-		err = r.c.here.say(ctx, c.text, c.language, on)
+		err = r.c.here.say(ctx, remaining(c.text, c.total), c.language, on)
 	}
 	c.mu.Lock()
 	c.done, c.err = true, err
 	c.mu.Unlock()
 	c.poke()
+}
+
+// remaining is what of a text was not said when so many samples of it had come, by the usual pace; the last word at least. A word that is said
+// again is better than one that is missing.
+func remaining(text string, samples int) string {
+	letters := []rune(text)
+	at := min(samples*usualPace/kit.Rate, max(0, len([]rune(strings.TrimSpace(text)))-1))
+	before := strings.TrimRightFunc(string(letters[:at]), func(r rune) bool { return !unicode.IsSpace(r) })
+	return strings.TrimSpace(string(letters[utf8.RuneCountInString(before):]))
 }
 
 // say asks the mouth for a piece.

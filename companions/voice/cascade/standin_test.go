@@ -20,6 +20,7 @@ import (
 type able struct {
 	stage
 	heard, said atomic.Int32
+	texts       sync.Map // number of the call, from 1 -> what was said
 }
 
 func (p *able) String() string { return "flite" }
@@ -29,8 +30,8 @@ func (p *able) hear(context.Context, []int16, string) (string, error) {
 	return "heard here", nil
 }
 
-func (p *able) say(_ context.Context, _, _ string, on func([]int16) bool) error {
-	p.said.Add(1)
+func (p *able) say(_ context.Context, text, _ string, on func([]int16) bool) error {
+	p.texts.Store(p.said.Add(1), text)
 	on(cascadetest.Sound(1, kit.Rate))
 	return nil
 }
@@ -106,6 +107,49 @@ func TestAStageThatIsBadFromTheStartIsDoneHere(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A server that breaks in the middle of a sentence: this machine says the rest, and the answer is asked for and paid once.
+func TestTheRestOfASentenceIsSaidHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const text = "The first train of the morning leaves at seven from the platform behind the old station."
+		here := &able{}
+		w := start(t, cascadetest.Script{Models: []string{"m"}}, nil, func(c *Client) { c.here, c.heres = here, here })
+		defer w.end()
+		w.first(turn.SessionReady{})
+		w.chain.Be(cascadetest.Script{Models: []string{"m"}, Chat: says(cascadetest.Reply{Text: text}), Say: says(cascadetest.Reply{Cut: 1500})})
+		before := len(w.chain.Requests(cascadetest.Chat)) // of practice
+		w.press("t-1")
+		if d := w.done(1); d.Status != turn.ResponseCompleted {
+			t.Errorf("%+v", d)
+		}
+		var parts []string
+		for i := range here.said.Load() {
+			part, _ := here.texts.Load(i + 1)
+			parts = append(parts, part.(string))
+		}
+		if rest := strings.Join(parts, " "); !strings.HasSuffix(text, rest) || len(rest) < len(text)/2 || len(rest) > len(text)*9/10 {
+			t.Errorf("this machine says %q", parts)
+		}
+		if n := len(w.chain.Requests(cascadetest.Chat)) - before; n != 1 {
+			t.Errorf("%d requests for one answer", n)
+		}
+	})
+}
+
+func TestRemaining(t *testing.T) {
+	for _, row := range []struct {
+		text    string
+		seconds float64
+		want    string
+	}{
+		{"It is three.", 0, "It is three."}, {"It is three.", 0.3, "is three."}, {"It is three.", 5, "three."},
+		{"Größer als je zuvor.", 0.5, "als je zuvor."}, {"Donaudampfschifffahrt", 1, "Donaudampfschifffahrt"}, {"", 1, ""},
+	} {
+		if got := remaining(row.text, int(row.seconds*kit.Rate)); got != row.want {
+			t.Errorf("after %.1f s of %q: %q; want %q", row.seconds, row.text, got, row.want)
+		}
 	}
 }
 
