@@ -28,6 +28,7 @@ const (
 	maxHeaders       = 64 << 10         // bytes of the upgrade's answer
 	handshakeTimeout = 15 * time.Second // until session.updated; some servers load their models first
 	refusalWait      = 2 * time.Second  // after an error that names nothing of ours, for session.updated
+	errorPatience    = 3 * time.Second  // after an error beside an answer, for more of the answer
 	createPatience   = 5 * time.Second  // how long response.create waits for the end of the answer before
 	renewQuiet       = 15 * time.Second // nothing happened for this long: the session may be renewed
 	abandonAfter     = time.Minute      // what the server has not answered by then does not keep a session from renewal

@@ -36,6 +36,7 @@ type conversation struct {
 	asked     asked
 	items     items
 	responses answers
+	doubted   doubted
 	past      []past            // the last answers that are over
 	paid      []turn.ResponseID // the last answers whose usage was counted
 	finished  chan *response

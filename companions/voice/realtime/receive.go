@@ -3,7 +3,9 @@ package realtime
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"conch/companions/voice/kit"
@@ -28,6 +30,9 @@ func (r *conversation) receive(m message) {
 			r.log.Info(logUnknown, "type", fmt.Sprintf("%.80q", ev.Type), "ignored", n)
 		}
 		return
+	}
+	if strings.HasPrefix(ev.Type, "response.") {
+		r.doubted.err = nil
 	}
 	switch ev.Type {
 	case "error":
@@ -161,6 +166,29 @@ func (r *conversation) serverError(e *wireError) {
 		r.commitRefused(s.turn)
 	case s.kind == sentCreate:
 		r.createRefused(s.turn, e)
+	case e.is("server_error") || e.Type == "server_error":
+		r.doubted.err, r.doubted.until = e, time.Now().Add(errorPatience)
+	}
+}
+
+// doubted is an error that named no request, while an answer came: nothing of an answer may come any more.
+type doubted struct {
+	err   *wireError // nil: there was none, or something of an answer came after it
+	until time.Time
+}
+
+// settleDoubt ends the answer of which nothing came for errorPatience after such an error.
+func (r *conversation) settleDoubt() {
+	switch d := &r.doubted; {
+	case d.err == nil:
+	case r.link == nil || !slices.ContainsFunc(slices.Collect(maps.Values(r.responses)), func(p *response) bool { return !p.ended && !p.cancelled }):
+		d.err = nil
+	case time.Now().Before(d.until):
+		r.clock.wakeAt(d.until)
+	default:
+		e := d.err
+		d.err = nil
+		r.answerFailed(e)
 	}
 }
 

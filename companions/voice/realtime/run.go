@@ -123,6 +123,7 @@ func (r *conversation) step() {
 	if r.link != nil {
 		r.rewish()
 	}
+	r.settleDoubt()
 	r.advance()
 	if t := r.input.sendSilence(&r.asked); t != "" {
 		r.commitRefused(t)

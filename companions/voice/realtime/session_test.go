@@ -216,6 +216,27 @@ func TestNothingToCancelEndsTheWait(t *testing.T) {
 	}
 }
 
+// An error beside an answer, and nothing after it, ends the wait; where more of the answer comes, it was about something else.
+func TestAnErrorInTheMiddleOfAnAnswer(t *testing.T) {
+	in(t, nil, func(w *world) {
+		w.ask("t-1")
+		w.peer(0).created("r1", "t-1")
+		w.peer(0).delta("r1", "i1", 2400)
+		w.want("started t-1 r1", "delta t-1 r1 2400")
+		w.peer(0).fail(nil, "server_error", "internal")
+		time.Sleep(errorPatience - time.Millisecond)
+		w.peer(0).delta("r1", "i1", 2400)
+		w.want("delta t-1 r1 2400")
+		time.Sleep(time.Minute)
+		w.want()
+		w.peer(0).fail(nil, "server_error", "")
+		time.Sleep(errorPatience - time.Millisecond)
+		w.want()
+		time.Sleep(2 * time.Millisecond)
+		w.want("done t-1 r1 failed server_error")
+	})
+}
+
 // An error fits the one open request when nothing speaks against it, whether it names it, names nothing, or names nonsense.
 func TestAnErrorThatFitsOneQuestionBelongsToIt(t *testing.T) {
 	for _, to := range []map[string]any{nil, {"event_id": "evt_of_somebody"}, {"event_id": ""}} {
