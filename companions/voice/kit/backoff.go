@@ -43,6 +43,9 @@ func (b *Backoff) Fail(now time.Time, slow bool, chance func(time.Duration) time
 	b.At = now.Add(wait/2 + chance(wait/2))
 }
 
+// Failed counts the attempts that failed since the last one that lasted.
+func (b *Backoff) Failed() int { return b.attempt }
+
 // Hint puts the next attempt off as the server wants it; ours goes on growing, so that "one second" is not asked for ever
 // every second.
 func (b *Backoff) Hint(now time.Time, after time.Duration, chance func(time.Duration) time.Duration) {

@@ -26,7 +26,8 @@ const (
 	hungAfter        = 8 * time.Second  // a question that is given up then without one word from the server ends the session
 	dialTimeout      = 5 * time.Second  // for each of: name and connection, TLS, the upgrade
 	maxHeaders       = 64 << 10         // bytes of the upgrade's answer
-	handshakeTimeout = 15 * time.Second // until session.updated; some servers load their models first
+	firstSilence     = 5 * time.Second  // of a server that is to greet, in the first attempt; that much more with each that failed …
+	handshakeTimeout = 15 * time.Second // … up to this, which is the whole greeting's: some servers load their models first
 	refusalWait      = 2 * time.Second  // after an error that names nothing of ours, for session.updated
 	errorPatience    = 3 * time.Second  // after an error beside an answer, for more of the answer
 	createPatience   = 5 * time.Second  // how long response.create waits for the end of the answer before

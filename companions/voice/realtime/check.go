@@ -112,7 +112,7 @@ type tried struct {
 func try(ctx context.Context, cfg *Config) (tried, error) {
 	began, without := time.Now(), parts(0)
 	for {
-		l, err := cfg.open(ctx, cfg.Key(), kit.Wishes{}, without)
+		l, err := cfg.open(ctx, cfg.Key(), kit.Wishes{}, without, handshakeTimeout)
 		if err == nil {
 			t := tried{took: time.Since(began), without: l.omitted.parts.names(), said: l.omitted.why}
 			l.close()

@@ -96,11 +96,12 @@ func (c *connector) open() {
 	key := c.usedKey
 	wished := c.wished()
 	without := c.without
+	silence := min(firstSilence*time.Duration(1+c.Failed()), handshakeTimeout)
 	ctx, giveUp := context.WithCancel(c.ctx)
 	c.giveUp = giveUp
 	c.wg.Go(func() {
 		defer giveUp()
-		l, err := c.cfg.open(ctx, key, wished, without)
+		l, err := c.cfg.open(ctx, key, wished, without, silence)
 		if l != nil {
 			l.wished = wished
 		}

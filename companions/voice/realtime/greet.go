@@ -1,7 +1,6 @@
 package realtime
 
 import (
-	"conch/companions/voice/kit"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"conch/companions/voice/kit"
 )
 
 // A session is described, without a part that the server refuses and conversation does not need:
@@ -30,24 +31,26 @@ type greeting struct {
 	last          *wireError // since the session was described the last time
 	answered      *refused   // what the present description answers: who hangs up all the same may take it from the beginning
 	others        int        // messages about other things
+	silence       time.Duration
+	patience      *time.Timer
 }
 
-// greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated.
-func (cfg *Config) greet(ctx context.Context, l *link, wished kit.Wishes, without parts) error {
-	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, wished: wished, used: cfg.used(wished)}
+// greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated: for each at most silence.
+func (cfg *Config) greet(ctx context.Context, l *link, wished kit.Wishes, without parts, silence time.Duration) error {
+	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, wished: wished, used: cfg.used(wished),
+		silence: silence, patience: time.NewTimer(silence)}
 	g.without = without & g.used
 	l.omitted.parts = g.without
-	patience := time.NewTimer(handshakeTimeout)
-	defer patience.Stop()
+	defer g.patience.Stop()
 	for {
 		var m message
 		select {
 		case m = <-l.in:
 		case <-ctx.Done():
 			return fmt.Errorf("wait for the session: %w", ctx.Err())
-		case <-patience.C:
+		case <-g.patience.C:
 			if g.last == nil {
-				continue
+				return fmt.Errorf("wait for the session: nothing of it for %v: %w", silence, context.DeadlineExceeded)
 			}
 			if err := g.describeLess(ctx, g.last, false); err != nil {
 				return err
@@ -60,14 +63,14 @@ func (cfg *Config) greet(ctx context.Context, l *link, wished kit.Wishes, withou
 				return g.hungUp(ctx)
 			}
 		}
-		if done, err := g.hear(ctx, m, patience); done || err != nil {
+		if done, err := g.hear(ctx, m); done || err != nil {
 			return err
 		}
 	}
 }
 
 // hear acts on a message; done: the session is there.
-func (g *greeting) hear(ctx context.Context, m message, patience *time.Timer) (done bool, err error) {
+func (g *greeting) hear(ctx context.Context, m message) (done bool, err error) {
 	defer putBuf(m.buf)
 	switch ev := m.ev; {
 	case m.err == nil && !g.described && slices.Contains(g.d.FirstEvents, ev.Type):
@@ -86,7 +89,7 @@ func (g *greeting) hear(ctx context.Context, m message, patience *time.Timer) (d
 			return false, g.describeLess(ctx, e, g.l.ctx.Err() != nil)
 		case g.last == nil: // it may be about anything: what follows tells
 			g.last = e
-			patience.Reset(refusalWait)
+			g.patience.Reset(refusalWait)
 		}
 	case m.err == nil && g.described && ev.Type == "session.updated":
 		g.l.dialect = g.d
@@ -129,6 +132,7 @@ func (g *greeting) describe(ctx context.Context) error {
 		return fmt.Errorf("describe the session: %w", err)
 	}
 	g.described, g.last = true, nil
+	g.patience.Reset(g.silence)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,4 +176,32 @@ func TestEarlyErrors(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that says nothing is tried again after five seconds; one that loads its model for twelve has the time for it by the third attempt.
+func TestASilentServerIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const loads = 12 * time.Second
+		var speaks atomic.Bool
+		w := newWorld(t, nil)
+		w.onEvent = func(p *peer, ev map[string]any) {
+			switch {
+			case ev == nil && speaks.Load():
+				p.send(map[string]any{"type": "session.created", "session": map[string]any{}})
+			case ev != nil && ev["type"] == "session.update":
+				time.Sleep(loads)
+				p.send(map[string]any{"type": "session.updated", "session": map[string]any{}})
+			}
+		}
+		w.run()
+		defer w.stop()
+		time.Sleep(firstSilence + time.Second)
+		w.want("lost offline")
+		if n := w.attempts(); n != 2 {
+			t.Errorf("%d attempts after %v; want 2", n, firstSilence+time.Second)
+		}
+		speaks.Store(true)
+		time.Sleep(3 * handshakeTimeout)
+		w.want("ready")
+	})
 }

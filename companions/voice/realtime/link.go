@@ -53,7 +53,7 @@ type message struct {
 }
 
 // open dials, and returns when the session is described and acknowledged. It runs on a goroutine of its own.
-func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, without parts) (*link, error) {
+func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, without parts, silence time.Duration) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, handshakeTimeout)
 	defer cancel()
 	header := http.Header{}
@@ -107,7 +107,7 @@ func (cfg *Config) open(ctx context.Context, key string, wished kit.Wishes, with
 	}
 	conn.SetReadLimit(readLimit)
 	l.start(conn, under.Load())
-	if err := cfg.greet(ctx, l, wished, without); err != nil {
+	if err := cfg.greet(ctx, l, wished, without, silence); err != nil {
 		l.cancel(err)
 		l.close()
 		var no *refused

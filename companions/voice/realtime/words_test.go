@@ -74,7 +74,7 @@ func TestEachRefusalHasItsWords(t *testing.T) {
 			if err := cfg.defaults(); err != nil {
 				t.Fatal(err)
 			}
-			_, err := cfg.open(t.Context(), "secret", kit.Wishes{}, 0)
+			_, err := cfg.open(t.Context(), "secret", kit.Wishes{}, 0, handshakeTimeout)
 			if err == nil {
 				t.Fatal("there is a session")
 			}
@@ -96,7 +96,7 @@ func TestAnAuthorityOfOnesOwn(t *testing.T) {
 	if err := cfg.defaults(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := cfg.open(t.Context(), "", kit.Wishes{}, 0)
+	_, err := cfg.open(t.Context(), "", kit.Wishes{}, 0, handshakeTimeout)
 	if say, _ := kit.WordsOf(err, time.Now()); say != turn.WordsElsewhere { // it was trusted, and speaks something else
 		t.Errorf("%v is told as %s", err, say)
 	}
