@@ -110,6 +110,7 @@ type story struct {
 	instead round.CompanionID
 	spoke   []round.Entry
 	end     *round.Entry
+	pressed bool // a button, anywhere in the room, since the last decision
 	message *round.Message
 }
 
@@ -118,6 +119,9 @@ func (h *recentEntries) of(id round.MessageID) story {
 	s := story{place: id}
 	for i := range h.entries {
 		e := &h.entries[i]
+		if e.Kind == round.EntryPress {
+			s.pressed = s.round != nil
+		}
 		if placeOf(*e) != id {
 			continue
 		}
@@ -126,7 +130,7 @@ func (h *recentEntries) of(id round.MessageID) story {
 		}
 		switch e.Kind {
 		case round.EntryRound:
-			s.round = e
+			s.round, s.pressed = e, false
 		case round.EntryClaim:
 			s.claimed = e.Companion
 		case round.EntryFailed:
@@ -203,9 +207,11 @@ func (h *teller) tell(s story) string {
 		for _, more := range s.spoke[1:] {
 			told = append(told, h.in.Phrase("told.added", "name", h.name(more.Companion), "why", h.because(s, more.Companion)))
 		}
-	case d.Winner != "" && s.end != nil && (s.end.Kind == round.EntrySuperseded || s.end.Kind == round.EntrySilent):
+	case d.Winner != "" && s.end != nil && s.end.Kind == round.EntryAnswered: // elsewhere, and cut before its words came
+		told = append(told, h.in.Phrase("told.spoke", "name", h.name(d.Winner), "after", after, "why", h.because(s, d.Winner)))
+	case d.Winner != "" && (s.end == nil && s.pressed || s.end != nil && (s.end.Kind == round.EntrySuperseded || s.end.Kind == round.EntrySilent)):
 		told = append(told, h.in.Phrase("told.was_to_speak", "name", h.name(d.Winner), "after", after, "why", h.because(s, d.Winner)))
-		if s.end.Kind == round.EntrySuperseded {
+		if s.end == nil || s.end.Kind == round.EntrySuperseded {
 			told = append(told, h.in.Phrase("told.pressed_first"))
 		} else {
 			told = append(told, h.in.Phrase("told.unheard"))

@@ -56,6 +56,26 @@ func TestWhyTellsWhatHappened(t *testing.T) {
 	})
 }
 
+// An answer that a press in a third room cut at once was spoken, for all that the device of the question knows.
+func TestWhyTellsOfAnAnswerThatWasCutElsewhere(t *testing.T) {
+	inHouse(t, func(t *testing.T, h *roomtest.House) {
+		kitchen, bedroom, hall := three(h)
+		kitchen.Ask("Ben, tell me a story.")
+		after(2 * time.Second)
+		hall.Press()
+		after(10 * time.Second)
+		for _, d := range []*roomtest.Device{kitchen, bedroom, hall} {
+			want := "Ben spoke after a person in kitchen said"
+			if d == hall { // it knows of the press alone
+				want = "Ben was to speak after a person in kitchen said"
+			}
+			if why := d.Room.Why(""); !strings.HasPrefix(why, want) {
+				t.Errorf("%s says %q", d.Name, why)
+			}
+		}
+	})
+}
+
 func TestMembersTextSaysWhoIsHere(t *testing.T) {
 	inHouse(t, func(t *testing.T, h *roomtest.House) {
 		kitchen := h.Add("kitchen", living("ada", "ben"))
