@@ -148,12 +148,12 @@ func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return fmt.Errorf("conch at %s: %w", r.Path, err)
+		return r.broken(err)
 	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
 	if err != nil {
-		return fmt.Errorf("conch at %s: %w", r.Path, err)
+		return r.broken(err)
 	}
 	if resp.StatusCode >= 300 {
 		return failure(resp.StatusCode, data)
@@ -167,8 +167,16 @@ func (r *Remote) Do(ctx context.Context, method, path string, in, out any) error
 // Service says that it is the installed service, whose log systemd keeps.
 func (r *Remote) Service() bool { return r.Path == config.State{Runtime: serviceRuntime}.Socket() }
 
-// ErrEnded: what Lines was reading has come to its end, as when the appliance ends.
+// ErrEnded is the end of the appliance in the middle of a request.
 var ErrEnded = errors.New("the appliance has ended")
+
+// broken is why a request came to nothing: the appliance may have ended in the middle of it.
+func (r *Remote) broken(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+		err = ErrEnded
+	}
+	return fmt.Errorf("conch at %s: %w", r.Path, err)
+}
 
 // Lines sends one request and calls each with every line of the answer, as it comes, until ctx ends.
 func (r *Remote) Lines(ctx context.Context, path string, each func(line []byte)) error {
