@@ -159,11 +159,11 @@ func TestABookGoesOnAtTheSampleThatWasHeardLast(t *testing.T) {
 				})
 
 				silent, began := gaps[0].from, gaps[len(gaps)-1].to
-			for _, g := range gaps[1:] { // one before it is of a machine that came too late for the card
-				if g.from < edge+50*time.Millisecond {
-					silent = g.from
+				for _, g := range gaps[1:] { // one before it is of a machine that came too late for the card
+					if g.from < edge+50*time.Millisecond {
+						silent = g.from
+					}
 				}
-			}
 				before := s.place(t, b, silent-30*time.Millisecond) + 30*time.Millisecond // before the fade
 				after := s.place(t, b, began+50*time.Millisecond) - 50*time.Millisecond
 				t.Logf("%s (%s): silent after %v, back after %v more, %v from where it was", by.name, rec.Reason,

@@ -16,7 +16,7 @@ func TestAnApplianceThatEndsMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		panic(http.ErrAbortHandler) //nolint:forbidigo // net/http's way to end a connection in the middle
+		panic(http.ErrAbortHandler) // net/http's way to end a connection in the middle
 	})}
 	go func() { _ = s.Serve(l) }()
 	defer s.Close()

@@ -24,7 +24,7 @@ type Memory struct {
 	volume     atomic.Int64
 	volumeFrom atomic.Pointer[string] // as Row.Origin
 	night      atomic.Pointer[tonight]
-	configured atomic.Pointer[int]    // audio.volume as somebody has set it; nil: nobody has
+	configured atomic.Pointer[int] // audio.volume as somebody has set it; nil: nobody has
 }
 
 // tonight is the volume of the hours of device.quiet; nil: it is day.
