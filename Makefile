@@ -170,7 +170,7 @@ COUNT  ?=
 GOTEST := $(GO) test -json $(if $(COUNT),-count=$(COUNT))
 
 .PHONY: test
-test: deps-test ## all tests but the long ones (five to ten minutes on two cores)
+test: deps-test ## all tests but the long ones (about five minutes on two cores)
 	@{ status=0; if [ '$(PKG)' = ./... ]; then \
 		long=$$($(GO) run ./device/testlog names); echo "left to make test-long: $$(grep -c . device/testlog/long.txt) tests"; \
 		$(GOTEST) -skip "$$long" -p 3 -timeout 10m $$($(GO) list ./... | grep -vxF $(TIMED:./%=-e conch/%)) || status=1; \
