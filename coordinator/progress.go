@@ -64,7 +64,7 @@ func (r *runner) tellSpeech() {
 	}
 	if !r.told.began {
 		r.tellBegan(s.turn, r.m.Who(), heard)
-		r.fact(turn.SpeechHeard{At: r.now() - samples(heard), Turn: s.turn, Samples: heard})
+		r.fact(turn.SpeechHeard{At: r.now(), Turn: s.turn, Samples: heard})
 	}
 	if r.m.Complete() {
 		r.tellKnown(s.turn, r.m.Who(), max(0, samples(r.m.Speech()-heard)))

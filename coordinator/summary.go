@@ -74,7 +74,7 @@ func (r *runner) endTurn(e turn.EndTurn) {
 	s := e.Summary
 	rec := Record{
 		Turn: e.Turn, Who: s.Who, Reason: s.Reason.String(), Source: s.Source.String(), Cause: s.Cause.String(),
-		ListenMS: ms(s.Listen), CommitToFirstAudio: ms(s.CommitToFirstAudio), HeardMS: ms(samples(s.Heard)),
+		ListenMS: ms(s.Listen), CommitToFirstAudio: ms(s.ToFirstAudio), HeardMS: ms(samples(s.Heard)),
 		Tools: s.Tools, Responses: s.Responses, Words: string(s.Words), Then: string(s.Then),
 		DurationMS: ms(s.Ended - s.Began), Ended: s.Ended,
 	}

@@ -17,7 +17,7 @@ func (s *step) answerOrVote(at time.Duration) {
 // answer asks for the first response of the turn.
 func (s *step) answer(at time.Duration) {
 	m := &s.m
-	if m.held, m.wasHeld = m.toHold, m.toHold; m.held {
+	if m.held = m.toHold; m.held {
 		s.stopThinking()
 		m.heldUntil = at + m.cfg.Hold
 	}
@@ -117,9 +117,6 @@ func (s *step) delta(e DeltaArrived) {
 	m.sealed = false
 	if e.Samples > 0 {
 		s.stopThinking()
-		if m.firstAudio == 0 && !m.wasHeld {
-			m.firstAudio = e.At
-		}
 		m.spoke = true
 		s.queue(e.At, e.Item, e.Samples)
 	} else if e.Item != "" {
@@ -304,7 +301,8 @@ func (s *step) drained(e SpeechDrained) {
 		s.unheard(e.At, Failed, WordsNoAnswer)
 		return
 	}
-	m.heard, m.speechOpen = max(m.heard, m.total-e.Unheard), false
+	s.played(e.At, m.total-e.Unheard)
+	m.speechOpen = false
 	if m.heard < m.total && m.failing == "" {
 		m.failing = WordsNoAnswer // none that a person could have heard; the model is told how much
 	}

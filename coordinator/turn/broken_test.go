@@ -14,7 +14,7 @@ func TestWhatWasReceivedIsHeardAndTheAnswerGoesOn(t *testing.T) {
 	b.run("delta t-1 r1 a 24000").want() // was on its way from the voice to the speaker
 	b.run("done t-1 r1 failed lost_midway").want("CreateResponse turn=t-1 resume=true")
 	b.forget().run("wait 1s", "ready", "wait 1s", "started t-1 r2", "delta t-1 r2 b 24000", "done t-1 r2", "heard t-1 96000", "drained t-1")
-	b.wantHas("EndTurn turn=t-1 reason=done committofirstaudio=100ms heard=96000 speech=96000 responses=2")
+	b.wantHas("EndTurn turn=t-1 reason=done tofirstaudio=100ms heard=96000 speech=96000 responses=2")
 	b.wantNot("SayWords", "FlushSpeaker")
 }
 
@@ -22,7 +22,7 @@ func TestABrokenAnswerEndsInWordsAfterWhatWasReceived(t *testing.T) {
 	b := newBench(t, Config{}).run(toBroken...).forget()
 	b.run("wait 6900ms").wantNot("SayWords", "FlushSpeaker") // two seconds of speech, then the grace of five
 	b.run("heard t-1 72000", "wait 200ms")
-	b.wantHas("CancelResponse turn=t-1", "SayWords turn=t-1 words=lost_midway", "EndTurn turn=t-1 reason=failed words=lost_midway committofirstaudio=100ms heard=72000")
+	b.wantHas("CancelResponse turn=t-1", "SayWords turn=t-1 words=lost_midway", "EndTurn turn=t-1 reason=failed words=lost_midway tofirstaudio=100ms heard=72000")
 	b.wantNot("FlushSpeaker")
 }
 
@@ -35,7 +35,7 @@ func TestWhatTheCardOwesIsHeardBeforeTheWords(t *testing.T) {
 
 func TestAPressCutsABrokenAnswerWhereItWasHeard(t *testing.T) {
 	b := newBench(t, Config{}).run(toBroken...).forget().run("wait 500ms", "heard t-1 36000", "press t-2")
-	b.wantHas("FlushSpeaker turn=t-1", "CancelResponse turn=t-1", "TruncateItem turn=t-1 item=a heard=36000", "EndTurn turn=t-1 reason=interrupted committofirstaudio=100ms heard=36000")
+	b.wantHas("FlushSpeaker turn=t-1", "CancelResponse turn=t-1", "TruncateItem turn=t-1 item=a heard=36000", "EndTurn turn=t-1 reason=interrupted tofirstaudio=100ms heard=36000")
 	b.forget().run("ready", "started t-1 r2", "delta t-1 r2 b 2400").wantNot("CreateResponse", "SayWords")
 }
 

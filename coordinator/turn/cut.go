@@ -186,8 +186,8 @@ func (s *draft) summarise(at time.Duration, r Reason, w Words, in State, whole b
 		Listen: m.listen, Heard: m.heard, Speech: m.total, Tools: m.tools, Responses: int(m.doneCount),
 		Began: m.began, Ended: max(m.began, at), InterruptedIn: in, Whole: whole,
 	}
-	if m.firstAudio > 0 {
-		sum.CommitToFirstAudio = max(0, m.firstAudio-m.committed)
+	if m.firstHeard > 0 {
+		sum.ToFirstAudio = max(0, m.firstHeard-m.released)
 	}
 	s.do(EndTurn{Turn: m.turn, Summary: sum})
 	s.remember(m.turn)

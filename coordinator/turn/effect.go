@@ -182,21 +182,21 @@ type (
 
 // Summary is what the one line per turn says; durations are zero when the thing did not happen.
 type Summary struct {
-	Reason             Reason
-	Who                Who
-	Source             Source
-	Cause              Cause         // at its end
-	Words              Words         // what was said when it failed
-	Then               Words         // and behind that, of the question
-	Listen             time.Duration // press to release
-	CommitToFirstAudio time.Duration
-	Heard              int // samples, 24 kHz
-	Speech             int // samples there were to hear
-	Tools              int
-	Responses          int
-	Began, Ended       time.Duration
-	InterruptedIn      State // state at the cut, when Reason is InterruptedByPress
-	Whole              bool  // and all that the model had said was heard: it was interrupted in silence
+	Reason        Reason
+	Who           Who
+	Source        Source
+	Cause         Cause         // at its end
+	Words         Words         // what was said when it failed
+	Then          Words         // and behind that, of the question
+	Listen        time.Duration // press to release
+	ToFirstAudio  time.Duration // from the end of the question to the first sample that was heard; 0: none was
+	Heard         int           // samples, 24 kHz
+	Speech        int           // samples there were to hear
+	Tools         int
+	Responses     int
+	Began, Ended  time.Duration
+	InterruptedIn State // state at the cut, when Reason is InterruptedByPress
+	Whole         bool  // and all that the model had said was heard: it was interrupted in silence
 }
 
 func (ClearInput) effect()     {}

@@ -110,9 +110,15 @@ func (s *draft) heard(e SpeechHeard) {
 	if m.held || m.phase == writing {
 		return
 	}
-	m.heard = max(m.heard, min(e.Samples, m.total))
-	if m.wasHeld && m.firstAudio == 0 && m.heard > 0 {
-		m.firstAudio = e.At
+	s.played(e.At, min(e.Samples, m.total))
+}
+
+// played notes how much has been heard, and when the first of it was.
+func (s *draft) played(at time.Duration, n int) {
+	m := &s.m
+	m.heard = max(m.heard, n)
+	if m.firstHeard == 0 && m.heard > 0 {
+		m.firstHeard = at - samplesLast(m.heard)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestHeldAnswerIsHeardWhenTheFloorOpens(t *testing.T) {
 	b.forget().run("floor-opened t-1", "wait 50ms", "heard t-1 1200", "wait 950ms", "drained t-1")
 	b.want(
 		"ReleaseSpeech turn=t-1",
-		"EndTurn turn=t-1 reason=done source=room committofirstaudio=9.85s heard=24000 speech=24000 responses=1 began=1s ended=11.8s",
+		"EndTurn turn=t-1 reason=done source=room tofirstaudio=9.8s heard=24000 speech=24000 responses=1 began=1s ended=11.8s",
 	)
 }
 
@@ -32,7 +32,7 @@ func TestFloorOpensBeforeTheAnswerIsReady(t *testing.T) {
 	b.want("ReleaseSpeech turn=t-1", "PlayCue turn=t-1 cue=thinking")
 	b.forget().run("started t-1 r1", "delta t-1 r1 a 24000", "done t-1 r1", "heard t-1 480", "wait 1s", "drained t-1")
 	b.want("StopCue cue=thinking", "CloseSpeech turn=t-1",
-		"EndTurn turn=t-1 reason=done source=room committofirstaudio=2.5s heard=24000 speech=24000 responses=1 ended=3.5s")
+		"EndTurn turn=t-1 reason=done source=room tofirstaudio=2.48s heard=24000 speech=24000 responses=1 ended=3.5s")
 
 	// The server falls silent in the middle of the answer: 15 s from the opening, not from the last delta.
 	b = newBench(t, Config{Room: true}).run(toHeldSpeaking...).run("wait 20s", "floor-opened t-1").forget().run("wait 15s")
@@ -210,4 +210,11 @@ func TestFloorGrantedWhileATurnIsLive(t *testing.T) {
 		}
 		b.forget().run("floor t-2 - true", "drained t-1", "words-said").wantNot("OpenSpeech turn=t-2")
 	}
+}
+
+// The figure is what a person waits: not from the end of the recording, which may come late, to what has only arrived.
+func TestTheWaitIsMeasuredToTheFirstSampleHeard(t *testing.T) {
+	b := newBench(t, Config{}).run(toClosing...).run("wait 600ms", "capture-ended t-1 30000", "committed t-1 u", "started t-1 r1", "delta t-1 r1 a 24000",
+		"wait 400ms", "heard t-1 2400", "wait 1s", "done t-1 r1", "drained t-1")
+	b.wantHas("EndTurn turn=t-1 reason=done listen=1s tofirstaudio=900ms heard=24000")
 }

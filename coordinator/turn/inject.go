@@ -26,7 +26,7 @@ func (s *step) injected(e TurnInjected) {
 func (s *step) open(at time.Duration, g grant, src Source) {
 	s.begin(g.turn, src, g.cause, at)
 	s.become(Committing, asking)
-	s.m.who, s.m.prompt, s.m.released, s.m.committed = g.who, g.prompt, at, at
+	s.m.who, s.m.prompt, s.m.released = g.who, g.prompt, at
 	s.m.toHold = g.hold
 	if s.m.fatal != "" {
 		s.m.held = g.hold
@@ -80,7 +80,7 @@ func (s *step) askKept(e TurnInjected) {
 	}
 	m.kept = kept{}
 	s.begin(e.Turn, SourceInject, CauseUtterance, e.At)
-	m.released, m.committed, m.recorded, m.late = e.At, e.At, true, k.until
+	m.released, m.recorded, m.late = e.At, true, k.until
 	s.do(ClearInput{Turn: e.Turn, Kept: k.turn})
 	s.do(CommitInput{Turn: e.Turn})
 	s.answerOrVote(e.At)

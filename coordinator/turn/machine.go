@@ -95,16 +95,14 @@ type Machine struct {
 	began      time.Duration
 	listen     time.Duration
 	released   time.Duration
-	committed  time.Duration
-	firstAudio time.Duration
-	capturing  bool   // the microphone has delivered
-	noEar      Words  // why nothing of it can be heard; the button is down yet, and it may be a hush
-	granted    bool   // the floor came before the end of the capture
-	lost       bool   // the vote was lost before the end of the capture
-	prompt     string // of the granted floor
-	toHold     bool   // and the answer is to be held
-	held       bool   // nothing of this turn may be heard yet
-	wasHeld    bool   // it was, so that its first delta is not the first sound
+	firstHeard time.Duration // the first sample of it
+	capturing  bool          // the microphone has delivered
+	noEar      Words         // why nothing of it can be heard; the button is down yet, and it may be a hush
+	granted    bool          // the floor came before the end of the capture
+	lost       bool          // the vote was lost before the end of the capture
+	prompt     string        // of the granted floor
+	toHold     bool          // and the answer is to be held
+	held       bool          // nothing of this turn may be heard yet
 	speechOpen bool
 	recorded   bool          // there is an utterance, and the voice has it
 	instead    bool          // it began by letting go of a question that was kept

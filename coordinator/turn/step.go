@@ -298,7 +298,7 @@ func (s *step) asked(e Asked) {
 	s.begin(e.Turn, SourceButton, e.Cause, e.At)
 	s.m.instead = instead
 	s.become(Committing, asking)
-	s.m.released, s.m.committed = e.At, e.At
+	s.m.released = e.At
 	if s.m.fatal != "" {
 		s.fail(e.At, s.m.fatal, Failed)
 		return
@@ -428,7 +428,7 @@ func (s *step) captureEnded(e CaptureEnded) {
 	}
 	s.m.empties = 0
 	s.do(CommitInput{Turn: e.Turn, Who: s.m.who})
-	s.m.committed, s.m.recorded = e.At, true
+	s.m.recorded = true
 	if s.m.lost {
 		s.end(e.At, LostVote, "")
 		return

@@ -385,7 +385,7 @@ func TestIncompleteAnswerIsHeardBeforeItFails(t *testing.T) {
 	b.want("CloseSpeech turn=t-1")
 	b.run("wait 1s").forget().run("drained t-1")
 	b.want("PlayCue turn=t-1 cue=error", "SayWords turn=t-1 words=server_error",
-		"EndTurn turn=t-1 reason=failed words=server_error listen=1s heard=24000 speech=24000 responses=1 ended=2.12s")
+		"EndTurn turn=t-1 reason=failed words=server_error listen=1s tofirstaudio=120ms heard=24000 speech=24000 responses=1 ended=2.12s")
 }
 
 func TestDeadMicrophoneIsNotAShortPress(t *testing.T) {

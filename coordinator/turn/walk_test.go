@@ -416,7 +416,7 @@ func (w *watch) order(ev Event, e Effect) {
 			if e.Turn != w.held {
 				before = 0
 			}
-			if e.Summary.Heard != before || e.Summary.Reason == Done || e.Summary.CommitToFirstAudio != 0 {
+			if e.Summary.Heard != before || e.Summary.Reason == Done || before == 0 && e.Summary.ToFirstAudio != 0 {
 				w.broken("a held turn ended as %+v", e.Summary)
 			}
 		}
