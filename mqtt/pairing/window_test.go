@@ -34,6 +34,7 @@ func TestTwoAtOnce(t *testing.T) {
 				if _, err := first.join(h, testCode); err != nil {
 					t.Fatal(err)
 				}
+				synctest.Wait() // until the window has closed: the first knows that it is in a moment earlier
 				close(release)
 				wantErr(t, <-lost, ErrClosed)
 				wantErr(t, <-served, ErrClosed)
