@@ -31,10 +31,10 @@ func TestTwoAtOnce(t *testing.T) {
 				lost := make(chan error, 1)
 				go func() { _, err := second.enter(context.Background(), ch); lost <- err }()
 				<-held
+				synctest.Wait() // until the window knows of the second: one that comes while the first is let in is told that it is busy
 				if _, err := first.join(h, testCode); err != nil {
 					t.Fatal(err)
 				}
-				synctest.Wait() // until the window has closed: the first knows that it is in a moment earlier
 				close(release)
 				wantErr(t, <-lost, ErrClosed)
 				wantErr(t, <-served, ErrClosed)
