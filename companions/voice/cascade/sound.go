@@ -182,6 +182,13 @@ func (s *bare) next() ([]int16, error) {
 	if s.ended {
 		return nil, io.EOF
 	}
+	if s.complete() {
+		if s.follows() {
+			return s.another()
+		}
+		s.ended = true
+		return s.convert.Flush(), nil
+	}
 	n := copy(s.buf, s.odd)
 	s.odd = s.odd[:0]
 	m, err := 0, error(nil)
@@ -195,7 +202,7 @@ func (s *bare) next() ([]int16, error) {
 		}
 		m, err = s.from.Read(s.buf[n : int64(n)+room])
 		if s.left < math.MaxInt64 {
-			if s.left -= int64(m); s.left <= 0 && err == nil && !s.follows() {
+			if s.left -= int64(m); s.left <= 0 && err == nil && s.wav == nil {
 				err = io.EOF
 			}
 		}
@@ -249,10 +256,23 @@ func isWAV(head []byte) bool {
 	return len(head) >= 12 && string(head[:4]) == riff && string(head[8:12]) == "WAVE"
 }
 
-// follows says whether another WAV is next, behind a byte that makes the length even.
+// complete says that a WAV has come in its whole length: what may still come is another one.
+func (s *bare) complete() bool { return s.wav != nil && s.left <= 0 }
+
+// follows says whether another WAV is next, behind a byte that makes the length even, and behind chunks that are no sound.
 func (s *bare) follows() bool {
-	if s.wav == nil {
-		return false
+	for range len(trailing) {
+		head, _ := s.wav.Peek(8)
+		if len(head) < 8 || string(head[:4]) == riff || !slices.Contains(trailing, string(head[:4])) {
+			break
+		}
+		size := int64(binary.LittleEndian.Uint32(head[4:]))
+		if size > mostFault {
+			return false
+		}
+		if _, err := io.CopyN(io.Discard, s.wav, 8+size+size%2); err != nil {
+			return false
+		}
 	}
 	if b, _ := s.wav.Peek(13); len(b) == 13 && b[0] == 0 && isWAV(b[1:]) {
 		_, _ = s.wav.Discard(1)

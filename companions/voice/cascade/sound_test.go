@@ -2,12 +2,16 @@ package cascade
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
+	"time"
 
 	"conch/companions/voice/cascadetest"
 	"conch/companions/voice/kit"
@@ -40,6 +44,7 @@ func TestTheLengthOfAWAV(t *testing.T) {
 		{"a truth of ten bytes, and one more", wav(10, pcm[:5], 0), 5},
 		{"two files", slices.Concat(wav(uint32(2*len(pcm)), pcm), wav(uint32(2*len(pcm)), pcm)), 2 * len(pcm)},
 		{"three whose lengths were not known", slices.Concat(wav(0xffffffff, pcm), wav(0, pcm), wav(0xffffffff, pcm)), 3 * len(pcm)},
+		{"two files, and a list behind the first", slices.Concat(wav(uint32(2*len(pcm)), pcm, list...), wav(uint32(2*len(pcm)), pcm)), 2 * len(pcm)},
 		{"two of a moment", slices.Concat(wav(4798, pcm[:2399]), wav(4798, pcm[:2399])), 4798},
 		{"a sample that reads RIFF", wav(uint32(2*len(pcm)), slices.Concat(pcm[:100], []int16{0x4952, 0x4646}, pcm[102:])), len(pcm)},
 		{"it ends with RI", wav(0, slices.Concat(pcm[:len(pcm)-1], []int16{0x4952})), len(pcm)},
@@ -78,4 +83,39 @@ func TestWAVsOfTwoRates(t *testing.T) {
 			t.Fatalf("a click of %d at %d", v, i)
 		}
 	}
+}
+
+// heldOpen is a body that a server sends whole, and does not end until the client has gone.
+type heldOpen struct {
+	io.Reader
+	gone <-chan struct{}
+}
+
+func (h heldOpen) Read(p []byte) (int, error) {
+	n, err := h.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		<-h.gone
+		return 0, context.Canceled
+	}
+	return n, err
+}
+
+func (heldOpen) Close() error { return nil }
+
+// Speech that has come in its whole length is said at once, however long the server keeps the body open.
+func TestAWAVWhoseBodyIsHeldOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pcm := cascadetest.Sound(1, kit.Rate)
+		ctx, p := patient(t.Context(), "speech", time.Minute, 10*time.Second)
+		defer p.over()
+		began, got, last := time.Now(), 0, time.Duration(0)
+		m := &mouthAt{web: &web{}}
+		err := m.read(&http.Response{Header: http.Header{}, Body: heldOpen{bytes.NewReader(kit.WAV(pcm, kit.Rate)), ctx.Done()}}, p, func(pcm []int16) bool {
+			got, last = got+len(pcm), time.Since(began)
+			return true
+		})
+		if err != nil || got != len(pcm) || last > tailWait || time.Since(began) > tailWait {
+			t.Errorf("%d samples after %v, %v, over after %v", got, last, err, time.Since(began))
+		}
+	})
 }

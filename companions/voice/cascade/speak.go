@@ -38,6 +38,9 @@ func newMouth(w *web, model, voice string, first, idle time.Duration, play playe
 	return &mouthAt{web: w, model: model, voice: voice, first: first, idle: idle, play: play, format: w.profile.Format, bare: map[string]bool{}}
 }
 
+// tailWait is for how long a server may keep a body open behind a WAV that is complete. Our choice.
+const tailWait = 300 * time.Millisecond
+
 // formats are what is asked for, the next where one is refused: samples first, which nobody has to wait for.
 func (m *mouthAt) formats() []string {
 	all := []string{m.profile.Format, map[string]string{"pcm": "wav", "wav": "pcm"}[m.profile.Format]}
@@ -150,6 +153,9 @@ func (m *mouthAt) read(resp *http.Response, p *patience, on func([]int16) bool) 
 	}
 	n := 0
 	for {
+		if b, ok := s.(*bare); ok && b.complete() {
+			p.timer.Reset(tailWait)
+		}
 		pcm, err := s.next()
 		if errors.Is(err, io.EOF) {
 			break
