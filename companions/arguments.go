@@ -19,6 +19,7 @@ import (
 const (
 	maxSchema   = 64 << 10 // bytes
 	maxAt       = 1000     // schemas that one value is held against
+	maxHeld     = 100000   // schemas that all values of a call are held against
 	maxProblems = 3        // that are named
 )
 
@@ -70,7 +71,7 @@ func newArguments(raw []byte) (a arguments, err error) {
 		if s.DynamicRef != "" || s.ID != "" && at != "" {
 			return a, fmt.Errorf("%s: $dynamicRef, and $id of a part, are not understood", cut(at, 100))
 		}
-		if left := maxAt; !a.ends(s, &left) {
+		if left := maxAt; !a.ends(nil, s, &left) {
 			return a, fmt.Errorf("%s: it refers to itself, to no part of it, or to more than %d parts", cut(at, 100), maxAt)
 		}
 	}
@@ -84,6 +85,9 @@ var inPlace = []string{"AllOf", "AnyOf", "OneOf", "Not", "If", "Then", "Else", "
 
 // unnamed are the fields whose name in JSON is not in their tag.
 var unnamed = map[string]string{"Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
+
+// pointer writes a name as a JSON pointer has it.
+var pointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // parts calls do for each schema right under s, with the field that it stands in and its JSON pointer from s.
 func parts(s *jsonschema.Schema, do func(field, at string, part *jsonschema.Schema)) {
@@ -103,7 +107,7 @@ func parts(s *jsonschema.Schema, do func(field, at string, part *jsonschema.Sche
 			}
 		case map[string]*jsonschema.Schema:
 			for k, part := range under {
-				do(f.Name, at+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(k), part)
+				do(f.Name, at+"/"+pointer.Replace(k), part)
 			}
 		}
 	}
@@ -123,14 +127,27 @@ func (a arguments) target(ref string) *jsonschema.Schema {
 	return a.at[u.Fragment]
 }
 
-// ends reports whether a value is held against at most left schemas at s: a loop of references would end the device.
-func (a arguments) ends(s *jsonschema.Schema, left *int) bool {
+// ends reports whether a value and what is in it are held against at most left schemas at s: a loop of references would end the device.
+func (a arguments) ends(v any, s *jsonschema.Schema, left *int) bool {
 	if *left--; s == nil || *left < 0 {
 		return false
 	}
-	ok := s.Ref == "" || a.ends(a.target(s.Ref), left)
-	parts(s, func(field, _ string, part *jsonschema.Schema) {
-		ok = ok && (!slices.Contains(inPlace, field) || a.ends(part, left))
+	ok := s.Ref == "" || a.ends(v, a.target(s.Ref), left)
+	parts(s, func(field, at string, part *jsonschema.Schema) {
+		if slices.Contains(inPlace, field) {
+			ok = ok && a.ends(v, part, left)
+			return
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			for k, e := range v {
+				ok = ok && (field == "Properties" && at != "/properties/"+pointer.Replace(k) || a.ends(e, part, left))
+			}
+		case []any:
+			for _, e := range v {
+				ok = ok && a.ends(e, part, left)
+			}
+		}
 	})
 	return ok
 }
@@ -185,6 +202,9 @@ func (a arguments) check(args string) (err error) {
 	var v map[string]any
 	if err := json.Unmarshal([]byte(args), &v); err != nil || v == nil {
 		return errors.New("they are not one JSON object")
+	}
+	if left := maxHeld; !a.ends(v, a.at[""], &left) {
+		return errors.New("they are nested too deep, or too many, for the schema")
 	}
 	if err = a.rules.Validate(v); err == nil {
 		return nil

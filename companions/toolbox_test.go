@@ -249,6 +249,24 @@ func doubled(n int) string {
 	return fmt.Sprintf(`{"type":"object","$ref":"#/$defs/d%d","$defs":{%s}}`, n, strings.Join(defs, ","))
 }
 
+// A tool server's schema that doubles with each level of the arguments costs a bounded time, however deep a model nests them.
+func TestNestedArgumentsCostABoundedTime(t *testing.T) {
+	a, err := newArguments([]byte(`{"type":"object","properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]},"b":{"type":"array","items":{"type":"integer"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep := func(n int) string { return strings.Repeat(`{"a":`, n) + "{}" + strings.Repeat("}", n) }
+	if err := a.check(deep(5)); err != nil {
+		t.Error(err)
+	}
+	if err := a.check(deep(200)); err == nil || !strings.Contains(err.Error(), "nested too deep") {
+		t.Error(err)
+	}
+	if err := a.check(`{"b":[1` + strings.Repeat(",2", 9000) + "]}"); err != nil {
+		t.Errorf("a long list: %v", err)
+	}
+}
+
 // Another library is the judge of what the schemas that servers write accept.
 func TestArgumentsByAnotherJudge(t *testing.T) {
 	for _, schema := range []string{
