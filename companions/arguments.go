@@ -19,7 +19,7 @@ import (
 const (
 	maxSchema   = 64 << 10 // bytes
 	maxAt       = 1000     // schemas that one value is held against
-	maxHeld     = 40000   // schemas that all values of a call are held against
+	maxHeld     = 40000    // schemas that all values of a call are held against
 	maxProblems = 3        // that are named
 )
 
