@@ -171,7 +171,7 @@ func TestDiscoveryIsKept(t *testing.T) {
 		"avail": "online", "state/state": "idle", "microphone/state": "ON", "volume/state": "40", "involvement/state": "low", "involvement_ada/state": "high",
 		"involvement_ben/state": "medium", "floor/state": "nobody", "reason/state": "None", "tokens/state": "1234", "room_reconnects/state": "2",
 		"silence_p99/state": "None",
-		"reconnects/state": "0", "problem/state": "OFF",
+		"reconnects/state":  "0", "problem/state": "OFF",
 	}
 	for topic, want := range states {
 		w.shows(baseTopic+"/"+topic, want)
