@@ -50,7 +50,7 @@ func (t *texts) note(ev turn.Event, live turn.ID) {
 		}
 		w.done = false
 	case turn.DeltaArrived:
-		if e.Turn == live && live != "" {
+		if e.Turn == live && live != "" && (e.Item != "" || e.Samples > 0) {
 			w := &t.of[t.place(e.Turn)]
 			w.passage(e.Item).samples += e.Samples
 			w.done = false

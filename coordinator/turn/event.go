@@ -142,7 +142,7 @@ type ResponseStarted struct {
 	Response ResponseID
 }
 
-// DeltaArrived: Samples (24 kHz) of speech of Item went to the speaker; zero for text that makes no sound.
+// DeltaArrived: Samples (24 kHz) of speech of Item went to the speaker; zero for text that makes no sound. Without Item the model thinks.
 type DeltaArrived struct {
 	At       time.Duration
 	Turn     ID

@@ -380,6 +380,19 @@ func TestThinkingCue(t *testing.T) {
 	slow.want("PlayCue turn=t-1 cue=thinking", "StopCue cue=thinking") // 20 s at the most
 }
 
+// A model that thinks for 20 s has its cue for as long, and its answer is heard; one that never ends ends in words.
+func TestAModelThinksForLong(t *testing.T) {
+	b := newBench(t, Config{}).run(toAsking...).run("started t-1 r1").forget()
+	for range 20 {
+		b.run("wait 1s", "delta t-1 r1")
+	}
+	b.want("PlayCue turn=t-1 cue=thinking")
+	b.forget().run("delta t-1 r1 a 24000").want("StopCue cue=thinking")
+
+	never := newBench(t, Config{}).run(toAsking...).run("started t-1 r1", "delta t-1 r1").forget()
+	never.run("wait 16s").wantHas("SayWords turn=t-1 words=no_answer")
+}
+
 func TestIncompleteAnswerIsHeardBeforeItFails(t *testing.T) {
 	b := newBench(t, Config{}).run(toSpeaking...).forget().run("done t-1 r1 incomplete")
 	b.want("CloseSpeech turn=t-1")

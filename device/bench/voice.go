@@ -268,7 +268,7 @@ func (l *asker) round(ctx context.Context, v voice.Voice, id turn.ID, question [
 		case turn.ResponseStarted:
 			response = e.Response
 		case turn.DeltaArrived:
-			if e.Turn == id && e.Samples == 0 {
+			if e.Turn == id && e.Samples == 0 && e.Item != "" {
 				note(stageWords, f.at)
 			}
 		case turn.InputRefused:

@@ -186,7 +186,8 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			r.out.Post(turn.ResponseStarted{At: r.out.Now(), Turn: a.turn, Response: a.id})
 		}
 	}
-	head, broken := "", false
+	head, broken, bytes := "", false, 0
+	thinks := r.thinks(a)
 	speak := func(all []aloud.Part) {
 		for _, w := range all {
 			text := w.Text
@@ -201,6 +202,7 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 				}
 			}
 			if text = a.plain.Write(text); strings.TrimSpace(text) != "" {
+				bytes += len(text)
 				text, head = head+text, ""
 				if a.worded.CompareAndSwap(false, true) {
 					a.times.mark(&a.times.words, a.order.at)
@@ -210,19 +212,22 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 			a.say(a.cut.write(text))
 		}
 	}
-	on := func(s said) {
+	on := func(s said) bool {
 		if s.forgot {
 			if r.forgot.CompareAndSwap(false, true) {
 				head = language.Language(r.cfg.Language).Phrase("say.forgotten") + " "
 			}
-			return
+			return true
 		}
 		some = true
 		if s.call != nil {
 			r.later(func() { r.called(a, *s.call) })
-			return
+			return true
 		}
-		speak(a.parts.Write(s.text, false))
+		if speak(a.parts.Write(s.text, false)); !a.worded.Load() {
+			thinks()
+		}
+		return bytes <= mostText
 	}
 	for try := (tries{}); ; {
 		e, err = r.c.mind.answer(ctx, messages, tools, began, on)
@@ -248,6 +253,24 @@ func (r *conversation) think(ctx context.Context, a *answer, messages []openai.C
 		a.say(a.cut.flush())
 	}
 	return e, err
+}
+
+// mostThought is how long a model's thoughts keep its turn alive.
+const mostThought = 20 * time.Second
+
+// thinks says once a second that an answer without a word goes on, up to mostThought after the first thought.
+func (r *conversation) thinks(a *answer) func() {
+	var first, last time.Time
+	return func() {
+		now := time.Now()
+		if first.IsZero() {
+			first = now
+		}
+		if now.Sub(first) <= mostThought && (last.IsZero() || now.Sub(last) >= time.Second) {
+			last = now
+			r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: a.turn, Response: a.id})
+		}
+	}
 }
 
 func (t *times) mark(at *time.Duration, since time.Time) {

@@ -101,9 +101,9 @@ func (s signed) Do(q *http.Request) (*http.Response, error) {
 
 // said is what came of an answer at once.
 type said struct {
-	text   string
-	call   *call // a complete one
-	forgot bool  // the request went without the beginning of the conversation
+	text   string // "": a thought that stands beside the text
+	call   *call  // a complete one
+	forgot bool   // the request went without the beginning of the conversation
 }
 
 // call is of a tool.
@@ -153,10 +153,14 @@ func (e *ended) uses(u *used) {
 }
 
 type delta struct {
-	Content any     `json:"content"`
-	Refusal string  `json:"refusal"`
-	Calls   []begun `json:"tool_calls"`
-	Call    *named  `json:"function_call"` // of old servers, in place of the list
+	Content any    `json:"content"`
+	Refusal string `json:"refusal"`
+	// Thoughts beside the content: llama.cpp, vLLM; Ollama; Ollama's own protocol.
+	Reasoned any     `json:"reasoning_content"`
+	Reasons  any     `json:"reasoning"`
+	Thinks   any     `json:"thinking"`
+	Calls    []begun `json:"tool_calls"`
+	Call     *named  `json:"function_call"` // of old servers, in place of the list
 }
 
 type begun struct {
@@ -172,14 +176,15 @@ type named struct {
 
 // Bounds of one answer.
 const (
-	mostText  = 12 << 10 // bytes
+	mostText  = 12 << 10 // bytes that are said
+	mostBytes = 64 << 10 // with thoughts and marks
 	mostCalls = 32
 	mostArgs  = 64 << 10
 )
 
-// answer asks, and calls on with what comes, in order, on this goroutine. An answer without a mark of its end is
+// answer asks, and calls on with what comes, in order, on this goroutine, until on returns false. An answer without a mark of its end is
 // cutOffError, where the server has ever marked one.
-func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said)) (e ended, err error) {
+func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said) bool) (e ended, err error) {
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
 	var n notes
@@ -193,6 +198,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		on(said{forgot: true})
 	}
 	var calls calls
+	var thoughts strings.Builder
 	for {
 		line, err := stream.RecvRaw()
 		if errors.Is(err, io.EOF) {
@@ -222,12 +228,17 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		d := cmp.Or(x.Delta, x.Message)
 		if d != nil {
 			text := cmp.Or(content(d.Content), d.Refusal)
-			if e.bytes += len(text); e.bytes > mostText {
+			if e.bytes += len(text); e.bytes > mostBytes {
 				e.why = "length"
 				break
 			}
-			if text != "" {
-				on(said{text: text})
+			beside := content(d.Reasoned) + content(d.Reasons) + content(d.Thinks)
+			if thoughts.Len()+len(beside) <= mostBytes {
+				thoughts.WriteString(beside)
+			}
+			if (text != "" || beside != "") && !on(said{text: text}) {
+				e.why = "length"
+				break
 			}
 			if d.Call != nil {
 				d.Calls = append(d.Calls, begun{Function: *d.Call})
@@ -242,6 +253,10 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 	}
 	if n.none() {
 		return e, m.failed("chat", errNoAnswer)
+	}
+	if e.bytes == 0 && len(calls.of) == 0 && e.why == "stop" && thoughts.Len() > 0 { // the end of the thoughts was not marked
+		e.bytes = thoughts.Len()
+		on(said{text: "<think>" + strings.ToValidUTF8(thoughts.String()[max(0, e.bytes-mostText):], "")})
 	}
 	if e.why != "" || n.done.Load() {
 		m.marks.Store(true)
@@ -347,6 +362,9 @@ func (m *mind) request(messages []openai.ChatCompletionMessage, tools []turn.Too
 	if m.p.Kwargs != nil && !m.without["kwargs"] {
 		q.ChatTemplateKwargs = maps.Clone(m.p.Kwargs)
 	}
+	if !m.without["effort"] {
+		q.ReasoningEffort = m.p.Effort
+	}
 	if m.without["tools"] {
 		return q
 	}
@@ -422,6 +440,9 @@ func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*opena
 // systemRole matches the error of a template that knows no system role. An "internal system error" does not match.
 var systemRole = regexp.MustCompile(`system[a-z' ]*(?:role|message|prompt)|roles? [a-z' ]*system|only user(?:,| and) assistant`)
 
+// thinkingWord matches what a server calls the effort of its model.
+var thinkingWord = regexp.MustCompile(`reasoning|think`)
+
 // leaveOut takes one part out of a request: one that is named, else, if not only named ones go, any; "": none is left.
 func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool) string {
 	parts := []struct {
@@ -431,6 +452,7 @@ func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool
 	}{
 		{"usage", "stream_options", q.StreamOptions != nil, func() { q.StreamOptions = nil }},
 		{"kwargs", "template_kwargs", q.ChatTemplateKwargs != nil, func() { q.ChatTemplateKwargs = nil }},
+		{"effort", thinkingWord.FindString(text), q.ReasoningEffort != "", func() { q.ReasoningEffort = "" }},
 		{"system", systemRole.FindString(text), hasSystem(q.Messages), func() { q.Messages = unsystemed(q.Messages) }},
 		{"tools", "tool", q.Tools != nil, func() { q.Tools = nil }},
 	}
@@ -462,7 +484,7 @@ func (m *mind) lacks() (parts []string, why string) {
 func (m *mind) learn(p Profile) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.p.Name, m.p.Usage, m.p.System, m.p.Kwargs = p.Name, p.Usage, p.System, p.Kwargs
+	m.p.Name, m.p.Usage, m.p.System, m.p.Kwargs, m.p.Effort = p.Name, p.Usage, p.System, p.Kwargs, p.Effort
 }
 
 // traits are those of the profile by now.

@@ -217,10 +217,11 @@ func (e examiner) chat(ctx context.Context) {
 	m.first = stageLimit
 	messages := chatOf(e.c.cfg.Instructions, []kit.Entry{{Role: "user", Text: "Answer with the word yes, and nothing else."}}, "", true)
 	prompt, whole := m.prompt(messages, e.Tools)
-	done, err := m.answer(ctx, messages, e.Tools, func() {}, func(said) {
+	done, err := m.answer(ctx, messages, e.Tools, func() {}, func(said) bool {
 		if first == 0 {
 			first = time.Since(began)
 		}
+		return true
 	})
 	switch {
 	case err != nil:

@@ -212,7 +212,8 @@ func naive(ctx context.Context, c *Client) (first time.Duration, err error) {
 		return 0, err
 	}
 	var text strings.Builder
-	if _, err = c.mind.answer(ctx, []openai.ChatCompletionMessage{{Role: "user", Content: heard}}, nil, func() {}, func(s said) { text.WriteString(s.text) }); err != nil {
+	question := []openai.ChatCompletionMessage{{Role: "user", Content: heard}}
+	if _, err = c.mind.answer(ctx, question, nil, func() {}, func(s said) bool { text.WriteString(s.text); return true }); err != nil {
 		return 0, err
 	}
 	err = c.mouth.say(ctx, text.String(), english, func([]int16) bool {

@@ -27,6 +27,7 @@ type Profile struct {
 	Usage  bool           // counts tokens in a stream, if asked
 	System bool           // takes instructions anywhere in a conversation; others take them at its beginning, if at all
 	Kwargs map[string]any // of the chat's template: what a model thinks before it speaks is silence
+	Effort string         // reasoning_effort that has a model answer without thinking; "": the server takes none
 
 	// of speech
 	SpeakPath string            // relative to the address
@@ -64,7 +65,7 @@ var Profiles = []Profile{
 		SpeakPath: standard, Mouth: "gpt-4o-mini-tts", Voices: []string{"marin"}, Format: "pcm", Rate: 24000, Vendor: true},
 	// tool_choice is ignored and errors are bare strings; models are forgotten after five minutes.
 	{Name: "ollama", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Verbose: true, Usage: true,
-		SpeakPath: standard, Format: "wav", Loads: true},
+		SpeakPath: standard, Format: "wav", Loads: true, Effort: "none"},
 	{Name: "llama.cpp", Path: "/v1", List: "/models", Usage: true, Kwargs: quiet, Single: true},
 	{Name: "vllm", Path: "/v1", List: "/models", HearPath: "/audio/transcriptions", Verbose: true, Usage: true, Kwargs: quiet},
 	// Takes stream and sample_rate, but what it streams has no true header: sound is taken whole.

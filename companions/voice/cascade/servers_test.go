@@ -289,6 +289,47 @@ func TestServers(t *testing.T) {
 				w.t.Errorf("%d requests: what was refused is asked again", n)
 			}
 		}},
+		{name: "ollama: a model is asked not to think, and again without where that is refused", change: own("http://pc.lan:11434"),
+			script: cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
+				switch q.Body["reasoning_effort"] {
+				case "none":
+					return cascadetest.Reply{Status: 400, Type: "application/json",
+						Body: `{"error":{"message":"invalid reasoning value: 'none' (must be \"high\", \"medium\", or \"low\")","type":"invalid_request_error"}}`}
+				case nil:
+					return cascadetest.Reply{Text: three}
+				}
+				return cascadetest.Reply{Text: "What effort?"}
+			}}, check: func(w *world) {
+				efforts := 0
+				for _, q := range w.chain.Requests(cascadetest.Chat) {
+					if q.Body["reasoning_effort"] != nil {
+						efforts++
+					}
+				}
+				if efforts != 1 {
+					w.t.Errorf("%d requests ask a model not to think; want 1, the rest without", efforts)
+				}
+			}},
+		{name: "a model thinks beside its answer for 20 s", script: cascadetest.Script{Models: []string{"m"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
+			if q.Body["max_tokens"] != nil {
+				return cascadetest.Reply{Text: three}
+			}
+			return cascadetest.Reply{Thinks: strings.TrimSpace(strings.Repeat("hm ", 40)), Text: three, Pace: 2}
+		}}, check: func(w *world) {
+			alive := 0
+			for _, ev := range w.all() {
+				if e, ok := ev.(turn.DeltaArrived); ok && e.Turn == "t-1" && e.Item == "" {
+					alive++
+				}
+			}
+			if alive < 18 || alive > 21 {
+				w.t.Errorf("a turn heard %d times that its model thinks; want once a second", alive)
+			}
+		}},
+		{name: "a model thinks long in its text", script: cascadetest.Script{Chat: says(cascadetest.Reply{
+			Text: "<think>" + strings.Repeat("It may be so, or not. ", 2000) + "</think>\n\n" + three})}},
+		{name: "a server takes an answer for thoughts, of which no mark shows the end",
+			script: cascadetest.Script{Chat: says(cascadetest.Reply{Thinks: "They ask for the time.\n\n" + three})}},
 		{name: "a model thinks aloud", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: "<think>\nThey ask for the time. Three.\n</think>\n\n" + three})}},
 		{name: "a server that has no room says so, and has it a moment later", script: cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
 			if q.N == 1 || q.N == 2 {

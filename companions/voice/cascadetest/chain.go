@@ -87,6 +87,7 @@ type Reply struct {
 	Wait   time.Duration // before the first byte
 	Hang   bool          // no byte, until the client goes
 
+	Thinks   string  // before an answer, beside it, a word at a time
 	Text     string  // of a transcript, or an answer, which comes a word at a time
 	Pace     float64 // tokens a second; 0: at once
 	Calls    []Call
@@ -414,6 +415,12 @@ func answer(w http.ResponseWriter, r *http.Request, p Reply) {
 	}
 	for _, l := range p.Lines {
 		send(l + "\n")
+	}
+	for _, t := range Tokens(p.Thinks) {
+		if p.Pace > 0 && !wait(r.Context(), time.Duration(float64(time.Second)/p.Pace)) {
+			return
+		}
+		data(map[string]any{"reasoning_content": t}, nil)
 	}
 	for i, t := range Tokens(p.Text) {
 		if p.Cut > 0 && i == p.Cut {
