@@ -266,6 +266,9 @@ func (p *Parts) bare(s string, out *[]Part, end bool) (n int, ok bool) {
 	if n, ok := p.code(s, body, out, end); n > 0 || !ok {
 		return n, ok
 	}
+	if n, ok := p.react(s, body, out, end); n > 0 || !ok {
+		return n, ok
+	}
 	body = strings.TrimPrefix(body, "functools")
 	switch {
 	case body == "":
@@ -316,6 +319,71 @@ func (p *Parts) code(s, body string, out *[]Part, end bool) (n int, ok bool) {
 	text := s[:n]
 	*out = append(*out, Part{Text: text, Call: &text})
 	return n, true
+}
+
+var (
+	label   = regexp.MustCompile(`(?im)^[ \t]*\**(thought|action input|action|observation|final answer)\**[ \t]*:\**`)
+	labels  = []string{"thought:", "action:", "final answer:"}
+	noTool  = regexp.MustCompile(`(?i)^(none.*|n/a|no action.*|nothing|-|)$`)
+	plainID = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+)
+
+// react takes an answer of labelled lines (Thought, Action, Action Input, Final Answer): the first action is a call, and the model made up
+// what follows it. The final answer is said, or a thought that stands alone.
+func (p *Parts) react(s, body string, out *[]Part, end bool) (n int, ok bool) {
+	low := strings.ToLower(strings.TrimLeft(body, "*"))
+	for _, l := range labels {
+		if !end && len(low) < len(l) && strings.HasPrefix(l, low) {
+			return 0, false
+		}
+	}
+	marks := label.FindAllStringSubmatchIndex(body, -1)
+	if marks == nil || marks[0][0] != 0 {
+		return 0, true
+	}
+	behind := func(at int) int { p.begun = true; return len(s) - len(body) + at }
+	action, text := "", body
+	for i, m := range marks {
+		value, next := body[m[1]:], i+1 < len(marks)
+		if next {
+			value = body[m[1]:marks[i+1][0]]
+		}
+		value = strings.TrimSpace(value)
+		switch strings.ToLower(body[m[2]:m[3]]) {
+		case "final answer":
+			return behind(m[1]), true
+		case "thought":
+			text = value
+		case "action":
+			action = strings.Trim(value, "`*\"'[]")
+		case "action input":
+			switch {
+			case strings.EqualFold(action, "final answer"):
+				return behind(m[1]), true
+			case noTool.MatchString(action):
+			case !next && !end && !json.Valid([]byte(value)) && len(body) < mostBody:
+				return 0, false
+			default:
+				call := action + " " + value
+				*out = append(*out, Part{Text: body, Call: &call, Hard: true})
+				p.in, p.begun = inOver, true
+				return len(s), true
+			}
+		}
+	}
+	switch {
+	case !end && len(body) < mostBody:
+		return 0, false
+	case isCode.MatchString(action):
+		*out = append(*out, Part{Text: body, Call: &action})
+	case plainID.MatchString(action) && strings.Contains(action, "_"):
+		action += " {}"
+		*out = append(*out, Part{Text: body, Call: &action})
+	default:
+		p.say(out, text)
+	}
+	p.begun = true
+	return len(s), true
 }
 
 var toolFence = regexp.MustCompile("^```[ \t]*(tool_code|tool_calls?|function_calls?|tool|json|python|py|xml|)[ \t]*\r?\n")
