@@ -205,7 +205,7 @@ func (s *draft) remember(t ID) {
 // say is a cue and plain words: an earcon alone does not tell a person what to do (TURNS.md 6).
 func (s *draft) say(at time.Duration, w SayWords) {
 	cue := CueError
-	if w.Words == WordsOffline {
+	if w.Words.Unreached() {
 		cue = CueOffline
 	}
 	s.do(PlayCue{Turn: w.Turn, Cue: cue})

@@ -51,7 +51,7 @@ func (s *draft) keeps(night bool) bool {
 }
 
 // mendsItself tells that what is missing comes back without anybody's doing: a network, or a model that is being loaded.
-func mendsItself(w Words) bool { return w == WordsOffline || w == WordsHearOnly || w == WordsNoAnswer }
+func mendsItself(w Words) bool { return w.Unreached() || w == WordsHearOnly || w == WordsNoAnswer }
 
 // keep gives a question up for now, with the offer to keep it. One that was kept before has no longer than it had.
 func (s *step) keep(at time.Duration, w Words) {

@@ -114,7 +114,7 @@ func TestAKeptQuestionOutlivesALineThatFlaps(t *testing.T) {
 // Whatever comes back by itself is waited for: a network, also where this machine hears without one, and a model that is being loaded. What
 // somebody has to mend is told, and not waited for.
 func TestWhatAQuestionIsKeptFor(t *testing.T) {
-	for say, kept := range map[string]bool{"offline": true, "hear_only": true, "no_answer": true, "quota": false, "model_refused": false} {
+	for say, kept := range map[string]bool{"offline": true, "not_running": true, "hear_only": true, "no_answer": true, "quota": false, "model_refused": false} {
 		b := newBench(t, Config{}).run(toAsking[1:]...).run("lost - "+say, "wait 5s")
 		if kept {
 			b.wantHas("KeepInput turn=t-1", "SayWords turn=t-1 words="+say+" then=kept")

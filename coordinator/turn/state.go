@@ -113,10 +113,14 @@ func (c Cue) String() string {
 // not tell a person what to do.
 type Words string
 
+// Unreached says that a connection failed: no answer came, and it may come without a person's help.
+func (w Words) Unreached() bool { return w == WordsOffline || w == WordsNotRunning }
+
 // Plain words for what can go wrong. The text of each lives beside the clips.
 const (
 	WordsNoAnswer      Words = "no_answer"       // deadline passed without an answer
 	WordsOffline       Words = "offline"         // no connection to the voice
+	WordsNotRunning    Words = "not_running"     // the server's machine is reached, and refuses the connection
 	WordsHearOnly      Words = "hear_only"       // what is said is understood here, and who answers cannot be reached
 	WordsKept          Words = "kept"            // behind others: the question is kept, and asked once there is a session
 	WordsKeptInstead   Words = "kept_instead"    // the same, in place of the one before

@@ -235,7 +235,7 @@ func (l *asker) ready(ctx context.Context, limit time.Duration, progress io.Writ
 // hopeless says that no waiting mends what keeps a session away: it is no network, nor a server that starts or loads its model.
 func hopeless(e turn.SessionLost) bool {
 	switch e.Say {
-	case turn.WordsOffline, turn.WordsHearOnly, turn.WordsNoAnswer:
+	case turn.WordsOffline, turn.WordsNotRunning, turn.WordsHearOnly, turn.WordsNoAnswer:
 		return e.Fatal
 	case turn.WordsServerError:
 		return e.Fatal || e.Do != "" // a status may be one of a server that starts

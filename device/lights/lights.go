@@ -175,7 +175,7 @@ func (l *Lights) Speech(e coordinator.SpeechEvent) {
 // Session takes why there is none with the server: a key that is no good is not a network that is down.
 func (l *Lights) Session(lost turn.SessionLost) {
 	switch lost.Say {
-	case turn.WordsOffline, turn.WordsHearOnly, turn.WordsNoAnswer, turn.WordsServerError, turn.WordsClockWrong, turn.WordsElsewhere:
+	case turn.WordsOffline, turn.WordsNotRunning, turn.WordsHearOnly, turn.WordsNoAnswer, turn.WordsServerError, turn.WordsClockWrong, turn.WordsElsewhere:
 		l.refused.Store(false)
 	default:
 		l.refused.Store(true)

@@ -194,6 +194,8 @@ func Host(address string) string {
 func Remedy(say turn.Words) string {
 	do := "check the network (see: conch doctor); it connects again by itself"
 	switch say {
+	case turn.WordsNotRunning:
+		do = "start the server, or correct voice.url (see: conch doctor); it connects again by itself"
 	case turn.WordsKeyRefused:
 		do = "put a valid key where this one came from (conch check; of a service: sudo conch key); a file is read again by itself, else restart"
 	case turn.WordsQuota:

@@ -235,7 +235,7 @@ func (r *conversation) fail(l turn.SessionLost, err error) {
 		r.log.Warn(logRetry, "err", err, "times", c.failed, "in", time.Until(c.At).Round(time.Millisecond))
 	}
 	r.wakeAt(c.At)
-	if l.Say == turn.WordsOffline && r.cfg.ear.url == nil { // who hears is this machine
+	if l.Say.Unreached() && r.cfg.ear.url == nil { // who hears is this machine
 		l.Say = turn.WordsHearOnly
 	}
 	c.told.Lost(l)
@@ -251,7 +251,7 @@ func (r *conversation) waits(err error, say turn.Words) bool {
 	case errors.As(err, &no):
 		return no.Status == 503
 	}
-	return say == turn.WordsOffline && !errors.Is(err, context.Canceled)
+	return say.Unreached() && !errors.Is(err, context.Canceled)
 }
 
 // warm has stages that may have been forgotten made ready while a person speaks.

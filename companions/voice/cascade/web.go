@@ -333,7 +333,7 @@ func bought(err error) bool {
 		return false
 	}
 	say, _ := kit.WordsOf(err, time.Now())
-	return say != turn.WordsOffline && say != turn.WordsNotTrusted && say != turn.WordsClockWrong
+	return !say.Unreached() && say != turn.WordsNotTrusted && say != turn.WordsClockWrong
 }
 
 // tries are the attempts at one request so far, and how long was waited between them.
@@ -374,7 +374,7 @@ func again(err error, try int) (wait time.Duration, ok bool) {
 		return max(waits[try], no.After), true
 	}
 	say, _ := kit.WordsOf(err, time.Now())
-	return waits[try], say == turn.WordsOffline && try == 0
+	return waits[try], say.Unreached() && try == 0
 }
 
 // waits are between attempts, as long as nothing of an answer was heard; what a server wants longer than maxAfter is an answer.

@@ -71,7 +71,7 @@ func TestAsk(t *testing.T) {
 	client := cascade.Pool(nil)
 	if _, err := Ask(t.Context(), client, "http://127.0.0.1:1", ""); err == nil {
 		t.Error("nobody was found to speak something")
-	} else if say, _ := kit.WordsOf(err, time.Now()); say != turn.WordsOffline {
+	} else if say, _ := kit.WordsOf(err, time.Now()); say != turn.WordsNotRunning {
 		t.Errorf("told as %q: %v", say, err)
 	}
 }

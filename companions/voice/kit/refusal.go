@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"conch/coordinator/turn"
@@ -164,6 +165,9 @@ func WordsOf(err error, now time.Time) (say turn.Words, fatal bool) {
 		return turn.WordsNotTrusted, true
 	case errors.As(err, &header), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"): // net/http has no type for it
 		return turn.WordsElsewhere, false
+	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return turn.WordsNotRunning, false
 	}
 	return turn.WordsOffline, false
 }
