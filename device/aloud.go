@@ -64,7 +64,7 @@ func (a announcer) run(ctx context.Context) error {
 			continue
 		}
 		select {
-		case how := <-a.say(a.clipOf(code, clip), "condition."+string(code), aloudTTL):
+		case how := <-a.say(a.clipOf(code), "condition."+string(code), aloudTTL):
 			ok := how == inject.Delivered || how == inject.Interrupted
 			a.log.Info(logAloud, "clip", clip, "code", code, "outcome", how.String())
 			c.Said(a.now(), clip, code, ok)
@@ -75,9 +75,10 @@ func (a announcer) run(ctx context.Context) error {
 }
 
 // clipOf is the clip of a condition, if that holds when its time has come; it needs nothing installed.
-func (a announcer) clipOf(code condition.Code, clip string) coordinator.Sound {
+func (a announcer) clipOf(code condition.Code) coordinator.Sound {
 	return func(context.Context) ([]int16, error) {
-		if !a.conds.Holds(code) {
+		clip, held := a.conds.ClipOf(code)
+		if !held {
 			return nil, errMended
 		}
 		return clips.Samples(a.language, clip)

@@ -12,7 +12,7 @@ func TestAloudDoesNotSayWhatIsMended(t *testing.T) {
 	t.Parallel()
 	b := newBox(t, boxOptions{})
 	say := func() inject.Outcome {
-		return <-b.coordinator.InjectLocal(b.announcer().clipOf(condition.NetworkLost, "network_lost"), "test", aloudTTL)
+		return <-b.coordinator.InjectLocal(b.announcer().clipOf(condition.NetworkLost), "test", aloudTTL)
 	}
 	if how := say(); how != inject.Failed || b.audible() {
 		t.Errorf("a network that is there: %s, audible %v; want failed, and silence", how, b.audible())

@@ -156,7 +156,7 @@ func (o *onlooker) conditions() {
 
 // trouble is a condition for people. What is wrong with a file or a wire is said in English, behind the sentence that is spoken of it.
 func trouble(l language.Language, c condition.Condition) string {
-	text, clip := "", c.Code.Clip()
+	text, clip := "", c.Said()
 	if c.Code == condition.SoundFlat { // said where somebody pressed
 		clip = condition.SoundMicrophone.Clip()
 	}

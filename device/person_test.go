@@ -72,6 +72,10 @@ func TestTroubleIsInTheLanguageOfTheDevice(t *testing.T) {
 			t.Errorf("%s: %q; want %q", code, got, want)
 		}
 	}
+	refused := condition.Condition{Code: condition.VoiceLost, Text: "no session", Do: "a key", Clip: "key_refused"}
+	if got, want := trouble("de", refused), "conch: "+words.Text("de", "key_refused")+"\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("a key that is refused: %q; want %q first", got, want)
+	}
 }
 
 func TestSpeechOfATurn(t *testing.T) {

@@ -171,7 +171,7 @@ func (a *answers) lost(code condition.Code, whose string, e *turn.SessionLost) {
 	case e.Why != "":
 		text += " (" + e.Why + ")"
 	}
-	a.conds.Set(code, "no session with "+a.called()+whose+": "+text, do)
+	a.conds.SetClip(code, "no session with "+a.called()+whose+": "+text, do, string(e.Say))
 }
 
 // without sets or clears the conditions that a companion's session has to do without something that the server refused: the

@@ -65,9 +65,9 @@ func TestDialectsCanBeChosen(t *testing.T) {
 // Whoever looks at the box (status, light, doctor) learns what the voice lacks and what to do, and that it is over.
 func TestTroubleOfTheVoiceIsACondition(t *testing.T) {
 	t.Parallel()
-	trouble := func(b *box, remedy string) {
+	trouble := func(b *box, remedy, clip string) {
 		t.Helper()
-		b.until("the condition", func() bool { return b.holds(condition.VoiceLost) })
+		b.until("the condition", func() bool { said, held := b.conds.ClipOf(condition.VoiceLost); return held && said == clip })
 		for _, c := range b.conds.List() {
 			if c.Code == condition.VoiceLost && (!strings.Contains(c.Do, remedy) || c.Text == "") {
 				t.Errorf("condition %+v; want a remedy with %q", c, remedy)
@@ -75,7 +75,7 @@ func TestTroubleOfTheVoiceIsACondition(t *testing.T) {
 		}
 	}
 	refused := newBox(t, boxOptions{offline: true, key: "another key"})
-	trouble(refused, "valid key")
+	trouble(refused, "valid key", "key_refused")
 
 	b := newBox(t, boxOptions{})
 	if b.holds(condition.VoiceLost) {
@@ -83,7 +83,7 @@ func TestTroubleOfTheVoiceIsACondition(t *testing.T) {
 	}
 	b.server.SetFaults(rehearsal.Faults{RateLimit: true})
 	b.wires.cut()
-	trouble(b, "")
+	trouble(b, "", "quota")
 	b.server.SetFaults(rehearsal.Faults{})
 	b.until("its end", func() bool { return !b.holds(condition.VoiceLost) })
 }

@@ -106,7 +106,7 @@ func (d describe) wrong(c condition.Condition) (text, do, details string) {
 	for !language.Has("wrong."+code) && strings.Contains(code, ".") {
 		code = code[:strings.LastIndex(code, ".")]
 	}
-	switch clip := c.Code.Clip(); {
+	switch clip := c.Said(); {
 	case clip != "":
 		return sentence(d.in.Phrase("clip." + clip)), "", text + "; " + do
 	case language.Has("wrong." + code):

@@ -62,8 +62,9 @@ func TestCommandsSpeakTheReadersLanguage(t *testing.T) {
 	}
 	status := describe{"de", time.Now()}.status(control.Status{Ready: true, State: "IDLE", Quiet: true, Muted: true, Conditions: []condition.Condition{
 		{Code: condition.RoomBroker, Text: "port 1883 is taken", Do: "free it"},
+		{Code: condition.VoiceLost, Text: "no session", Do: "put a valid key", Clip: "key_refused"},
 	}}, 0)
-	for _, want := range []string{"wartet auf einen Druck", "an: das Mikrofon ist zu", "Es gibt keinen Broker", "genau", "port 1883 is taken; free it"} {
+	for _, want := range []string{"wartet auf einen Druck", "an: das Mikrofon ist zu", "Es gibt keinen Broker", "Schlüssel wurde abgelehnt", "genau", "port 1883 is taken; free it"} {
 		if !strings.Contains(status, want) {
 			t.Errorf("%s\nwant %q in it", status, want)
 		}

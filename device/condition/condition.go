@@ -3,6 +3,7 @@
 package condition
 
 import (
+	"cmp"
 	"log/slog"
 	"regexp"
 	"sort"
@@ -15,9 +16,13 @@ import (
 type Condition struct {
 	Code  Code      `json:"code"`
 	Since time.Time `json:"since"`
-	Text  string    `json:"text"` // what is wrong
-	Do    string    `json:"do"`   // what to do about it
+	Text  string    `json:"text"`           // what is wrong
+	Do    string    `json:"do"`             // what to do about it
+	Clip  string    `json:"clip,omitempty"` // says it, where its code has several causes
 }
+
+// Said is the clip that says it; "": none does.
+func (c Condition) Said() string { return cmp.Or(c.Clip, c.Code.Clip()) }
 
 // Book holds those that hold now, one per code. Make it with NewBook. All methods may be called from any goroutine.
 type Book struct {
@@ -45,10 +50,13 @@ func (b *Book) OnChange(f func()) {
 func (b *Book) Begun() <-chan struct{} { return b.begun }
 
 // Set begins a condition, or updates its text; the log sees only the beginning. text says what is wrong, do what to do about it.
-func (b *Book) Set(code Code, text, do string) {
+func (b *Book) Set(code Code, text, do string) { b.SetClip(code, text, do, "") }
+
+// SetClip is Set of a condition of several causes: clip names the one that holds.
+func (b *Book) SetClip(code Code, text, do, clip string) {
 	b.mu.Lock()
 	old, held := b.now[code]
-	cond := Condition{Code: code, Since: time.Now(), Text: spoken.Replace(network.ReplaceAllString(text, "$1$2")), Do: do}
+	cond := Condition{Code: code, Since: time.Now(), Text: spoken.Replace(network.ReplaceAllString(text, "$1$2")), Do: do, Clip: clip}
 	if held {
 		cond.Since = old.Since
 	} else {
@@ -85,6 +93,14 @@ func (b *Book) unlock() {
 	if changed != nil {
 		changed()
 	}
+}
+
+// ClipOf says a condition that holds; held is false, and there is none, where it does not.
+func (b *Book) ClipOf(code Code) (clip string, held bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c, held := b.now[code]
+	return c.Said(), held
 }
 
 // Holds says whether a condition holds.
