@@ -56,7 +56,7 @@ func newBus(n *nets) *bus {
 	b := &bus{n: n, dir: dir, address: "unix:path=" + filepath.Join(dir, "socket")}
 	b.write("bus.conf", fmt.Sprintf(busConfig, filepath.Join(dir, "socket")))
 	b.daemon("dbus-daemon", "--config-file="+filepath.Join(dir, "bus.conf"), "--nofork", "--nopidfile", "--nosyslog")
-	b.until("the bus", func() bool { _, err := os.Stat(filepath.Join(dir, "socket")); return err == nil })
+	b.n.until("the bus", func() bool { _, err := os.Stat(filepath.Join(dir, "socket")); return err == nil })
 	return b
 }
 
@@ -68,13 +68,13 @@ func (b *bus) write(name, text string) string {
 	return path
 }
 
-func (b *bus) until(what string, is func() bool) {
-	b.n.t.Helper()
+func (n *nets) until(what string, is func() bool) {
+	n.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(patience); !is(); <-tick.C {
 		if time.Now().After(end) {
-			b.n.t.Fatalf("waited in vain for %s", what)
+			n.t.Fatalf("waited in vain for %s", what)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (b *bus) avahi(space, host string) *daemon {
 	// exec all along: the process that is stopped is avahi itself.
 	d := b.daemon("ip", "netns", "exec", space, "unshare", "-m", "sh", "-c",
 		"mount -t tmpfs tmpfs /run && exec avahi-daemon --no-drop-root --no-chroot --no-rlimits --file="+conf)
-	b.until("avahi on the bus", func() bool { return b.owned() })
+	b.n.until("avahi on the bus", func() bool { return b.owned() })
 	return d
 }
 
@@ -240,11 +240,11 @@ func TestAvahiRestarted(t *testing.T) {
 			t.Error("avahi announces, and the port is open all the same")
 		}
 		daemon.stop()
-		bus.until("own answers", mine)
+		n.until("own answers", mine)
 		b.seesOnly(a)
 		a.seesOnly(b)
 		daemon = bus.avahi(here, "pi")
-		bus.until("avahi's turn", func() bool { return !mine() })
+		n.until("avahi's turn", func() bool { return !mine() })
 		f := b.seesOnly(a)
 		if f[0].Name != "kitchen" {
 			t.Errorf("it is %q now", f[0].Name)
@@ -255,7 +255,7 @@ func TestAvahiRestarted(t *testing.T) {
 	if err := daemon.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	bus.until("own answers", mine)
+	n.until("own answers", mine)
 	b.seesOnly(a)
 }
 

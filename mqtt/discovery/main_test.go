@@ -191,6 +191,10 @@ func (n *nets) device(number int) string {
 	n.t.Helper()
 	name := n.space()
 	n.cable(name, "eth0", n.hub, "br0", fmt.Sprintf("10.98.0.%d/24", number))
+	n.until("eth0", func() bool { // the kernel finds a carrier within a second
+		out, err := exec.CommandContext(n.t.Context(), "ip", "-n", name, "-o", "link", "show", "eth0").Output()
+		return err == nil && strings.Contains(string(out), "state UP")
+	})
 	return name
 }
 
