@@ -184,7 +184,9 @@ const (
 
 // answer asks, and calls on with what comes, in order, on this goroutine, until on returns false. An answer without a mark of its end is
 // cutOffError, where the server has ever marked one.
-func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said) bool) (e ended, err error) {
+func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessage, tools []turn.ToolSpec, began func(), on func(said) bool) (
+	e ended, err error,
+) {
 	ctx, p := patient(ctx, "an answer", m.first, m.idle)
 	defer p.over()
 	var n notes
