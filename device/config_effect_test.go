@@ -860,6 +860,12 @@ func effects(t *testing.T) []effect {
 		{"voice.instructions", "", greeting, map[string]string{`"Be a parrot."`: "Be a parrot.", `"Be an owl."`: "Be an owl."}},
 		{"voice.dialect", "", greeting, map[string]string{`"auto"`: `"type":"realtime"`, `"ga"`: `"type":"realtime"`, `"azure"`: "*", `"localai"`: "*", `"speaches"`: "*", `"speech-to-speech"`: "*",
 			`"xai"`: "*", `"qwen"`: `"input_audio_format":"pcm"`}},
+		{"voice.reasoning", "", func(s *seam) string { return regexp.MustCompile(`"effort":"[a-z]+"`).FindString(greeting(s)) }, map[string]string{
+			`"auto"`: `"effort":"minimal"`, `"off"`: "", `"minimal"`: `"effort":"minimal"`, `"low"`: `"effort":"low"`, `"medium"`: `"effort":"medium"`,
+			`"high"`: `"effort":"high"`, `"xhigh"`: `"effort":"xhigh"`,
+		}},
+		{"voice.noise_reduction", "", func(s *seam) string { return regexp.MustCompile(`"noise_reduction":\{[^}]*\}`).FindString(greeting(s)) },
+			map[string]string{`"far_field"`: `"type":"far_field"`, `"near_field"`: `"type":"near_field"`, `"off"`: ""}},
 		{"voice.server", chained, asksChain, map[string]string{`"auto"`: "model tts-1", `"compatible"`: "*", `"openai"`: "*", `"ollama"`: "*", `"llama.cpp"`: "*", `"vllm"`: "*", `"localai"`: "*",
 			`"speaches"`: "*", `"kokoro"`: "model kokoro", `"whisper.cpp"`: "*", `"piper"`: "*"}},
 		{"voice.hear", chained, asksChain, map[string]string{`""`: "heard by box.lan:1", `"pocketsphinx"`: "heard by pocketsphinx", `"whisper.cpp http://ear.lan:8080"`: "heard by ear.lan:8080"}},

@@ -23,9 +23,11 @@ type Config struct {
 	Model              string            // may be empty for servers with one model
 	Voice              string
 	Instructions       string
-	TranscriptionModel string // "" asks for no transcript of what the person said
-	Language           string // of the transcription, ISO 639-1; "" lets the server guess
-	Reasoning          string // effort, for models that reason: minimal, low, medium, high, xhigh; "" leaves it out
+	TranscriptionModel string  // "" asks for no transcript of what the person said
+	Language           string  // of the transcription, ISO 639-1; "" lets the server guess
+	Reasoning          string  // effort, for models that reason: minimal, low, medium, high, xhigh; auto; "" or off leaves it out
+	Noise              string  // far_field or near_field, of OpenAI's servers; "" or off leaves it out
+	Retain             float64 // what OpenAI's servers keep of a conversation that is full, 0 to 1; 0 leaves it out
 	Dialect            Dialect
 	Assumed            Assumed // what of these nobody chose
 

@@ -2,6 +2,7 @@ package realtime
 
 import (
 	"encoding/json"
+	"strings"
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
@@ -20,6 +21,7 @@ type sessionGA struct {
 	Audio        *audioGA   `json:"audio,omitempty"`
 	Tools        []wireTool `json:"tools,omitzero"` // [] clears them
 	Reasoning    *reasoning `json:"reasoning,omitempty"`
+	Truncation   *retention `json:"truncation,omitempty"`
 	Voice        string     `json:"voice,omitempty"`          // hybrid
 	Turns        any        `json:"turn_detection,omitempty"` // hybrid
 }
@@ -31,8 +33,18 @@ type audioGA struct {
 
 type inputGA struct {
 	Format        *formatGA      `json:"format,omitempty"`
+	Noise         *noise         `json:"noise_reduction,omitempty"`
 	Transcription *transcription `json:"transcription,omitempty"`
 	Turns         any            `json:"turn_detection,omitempty"`
+}
+
+type noise struct {
+	Type string `json:"type"`
+}
+
+type retention struct {
+	Type  string  `json:"type"`
+	Ratio float64 `json:"retention_ratio"`
 }
 
 type outputGA struct {
@@ -163,8 +175,14 @@ func (cfg *Config) session(d *Dialect, id string, wished kit.Wishes) any {
 			Output: &outputGA{Format: formatGA{"audio/pcm", rate}, Voice: voice},
 		},
 	}
-	if cfg.Reasoning != "" {
-		s.Reasoning = &reasoning{cfg.Reasoning}
+	if effort := cfg.effort(d); effort != "" {
+		s.Reasoning = &reasoning{effort}
+	}
+	if kind := cfg.noise(d); kind != "" {
+		s.Audio.Input.Noise = &noise{kind}
+	}
+	if cfg.Retain > 0 && d.Voices {
+		s.Truncation = &retention{"retention_ratio", cfg.Retain}
 	}
 	if d.Session == EncodeHybrid {
 		s.Voice, s.Audio.Output.Voice = voice, ""
@@ -172,6 +190,25 @@ func (cfg *Config) session(d *Dialect, id string, wished kit.Wishes) any {
 	}
 	up.Session = s
 	return up
+}
+
+// effort is what a model is asked to reason with; "": it is not asked. Models of the second generation reason.
+func (cfg *Config) effort(d *Dialect) string {
+	switch {
+	case cfg.Reasoning == auto && d.Models && strings.HasPrefix(cfg.Model, "gpt-realtime-2"):
+		return "minimal"
+	case cfg.Reasoning == auto, cfg.Reasoning == off:
+		return ""
+	}
+	return cfg.Reasoning
+}
+
+// noise is what a server is asked to take out of the sound; "": it is not asked.
+func (cfg *Config) noise(d *Dialect) string {
+	if cfg.Noise == off || !d.Voices {
+		return ""
+	}
+	return cfg.Noise
 }
 
 // scribe is the model that writes down what is said; "": none is named.

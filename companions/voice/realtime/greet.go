@@ -37,7 +37,7 @@ type greeting struct {
 
 // greet waits for the first event, which may tell the dialect, describes the session and waits for session.updated: for each at most silence.
 func (cfg *Config) greet(ctx context.Context, l *link, wished kit.Wishes, without parts, silence time.Duration) error {
-	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, wished: wished, used: cfg.used(wished),
+	g := &greeting{cfg: cfg, l: l, d: cfg.Dialect, wished: wished, used: cfg.used(&cfg.Dialect, wished),
 		silence: silence, patience: time.NewTimer(silence)}
 	g.without = without & g.used
 	l.omitted.parts = g.without

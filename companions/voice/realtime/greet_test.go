@@ -110,6 +110,37 @@ func TestASessionOmitsWhatIsRefused(t *testing.T) {
 	}
 }
 
+// What conch asks for by itself, and a server refuses, is left out, and a person reads nothing of it.
+func TestWhatNoPersonChoseIsNotMissed(t *testing.T) {
+	paths := []string{"session.audio.input.noise_reduction", "session.truncation", "session.reasoning"}
+	for _, refused := range paths {
+		t.Run(refused, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var left []string
+				w := newWorld(t, func(cfg *Config) {
+					cfg.Model, cfg.Reasoning, cfg.Noise, cfg.Retain = "gpt-realtime-2.1", auto, farField, retain
+					cfg.Omitted = func(parts []string, _ string) { left = parts }
+				})
+				s := &picky{refuses: []string{refused}, param: true, named: true}
+				w.auto, w.onEvent = false, s.on
+				w.run()
+				defer w.stop()
+				time.Sleep(time.Millisecond)
+				w.want("ready")
+				ev := w.peer(0).last("session.update")
+				for _, path := range paths {
+					if v, _ := at(ev, path); (v != nil) == (path == refused) {
+						t.Errorf("%s is %v; %s was refused", path, v, refused)
+					}
+				}
+				if len(left) > 0 || s.updates != 2 {
+					t.Errorf("without %q, after %d session.updates; want none named, after 2", left, s.updates)
+				}
+			})
+		})
+	}
+}
+
 // The next session is asked for everything again: a server that was mended is not kept out of what it can do.
 func TestABentSessionIsWholeWhenRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

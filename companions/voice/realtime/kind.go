@@ -9,14 +9,34 @@ import (
 	"conch/companions/voice/kit"
 )
 
+// Values of settings.
+const (
+	auto     = "auto"
+	off      = "off"
+	farField = "far_field"
+)
+
+// retain is the part of a full conversation that is kept: to drop more at once is rarer, and leaves more of it in the server's cache.
+const retain = 0.8
+
 // Kind is this voice, as the device knows it.
 func Kind() voice.Kind {
 	return voice.Kind{
 		Name: "realtime",
-		Keys: []voice.Key{{
-			Name: "dialect", Default: "auto", Allowed: append([]string{"auto"}, DialectNames()...),
-			About: "what the server understands; auto: by its address, else by the first that it says",
-		}},
+		Keys: []voice.Key{
+			{
+				Name: "dialect", Default: auto, Allowed: append([]string{auto}, DialectNames()...),
+				About: "what the server understands; auto: by its address, else by the first that it says",
+			},
+			{
+				Name: "reasoning", Default: auto, Allowed: []string{auto, off, "minimal", "low", "medium", "high", "xhigh"},
+				About: "how long a model thinks before it speaks; auto: minimal, of a model that is known to think; off: as the server has it",
+			},
+			{
+				Name: "noise_reduction", Default: farField, Allowed: []string{farField, "near_field", off},
+				About: "what OpenAI's server takes out of what it hears; near_field: a microphone at the mouth",
+			},
+		},
 		Names: openAIVoices,
 		New: func(s voice.Settings, of []voice.Companion) (voice.Made, error) {
 			made := voice.Made{Called: Called(s)}
@@ -54,6 +74,7 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 			Voice:              c.VoiceAssumed && OpenAIVoice(c.Voice),
 			TranscriptionModel: s.TranscriptionAssumed,
 		},
+		Reasoning: s.Own["reasoning"], Noise: s.Own["noise_reduction"], Retain: retain,
 		MaxUtterance: s.Longest,
 		Prices:       s.PricesAt(s.URL, c.Model), EarPrices: earPrices(&s, c.Model),
 		Ceiling: kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
@@ -72,7 +93,7 @@ func earPrices(s *voice.Settings, model string) voice.Prices {
 
 // SettingDialect is what the server speaks, as voice.dialect has it.
 func SettingDialect(s voice.Settings) (Dialect, error) {
-	if name := s.Own["dialect"]; name != "auto" {
+	if name := s.Own["dialect"]; name != auto {
 		return DialectByName(name)
 	}
 	return DialectFor(s.URL), nil

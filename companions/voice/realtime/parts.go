@@ -20,8 +20,10 @@ const (
 	partTools
 	partForm  // modalities and the format of what is said
 	partNamed // names that may be said
+	partNoise
+	partTruncation
 
-	partsOptional = partNamed | partTranscription | partVoice | partReasoning
+	partsOptional = partNamed | partTranscription | partVoice | partReasoning | partNoise | partTruncation
 )
 
 var partNames = []struct {
@@ -34,6 +36,8 @@ var partNames = []struct {
 	{partVoice, "voice", []string{"voice"}},
 	{partReasoning, "reasoning", []string{"reasoning"}},
 	{partTools, "tools", []string{"tool"}},
+	{partNoise, "noise reduction", []string{"noise_reduction"}},
+	{partTruncation, "truncation", []string{"truncation", "retention_ratio"}},
 	{partForm, "format", []string{"modalities", "output.format", "output_audio_format"}},
 }
 
@@ -83,7 +87,7 @@ func (p parts) beyond(e *wireError, used parts) (parts, bool) {
 }
 
 // used are the parts that this configuration has at all.
-func (cfg *Config) used(wished kit.Wishes) parts {
+func (cfg *Config) used(d *Dialect, wished kit.Wishes) parts {
 	p := partForm | partTools // an empty list is a list
 	if cfg.TranscriptionModel != "" {
 		p |= partTranscription
@@ -94,10 +98,24 @@ func (cfg *Config) used(wished kit.Wishes) parts {
 	if cfg.Voice != "" {
 		p |= partVoice
 	}
-	if cfg.Reasoning != "" {
+	if cfg.effort(d) != "" {
 		p |= partReasoning
 	}
+	if cfg.noise(d) != "" {
+		p |= partNoise
+	}
+	if cfg.Retain > 0 && d.Voices {
+		p |= partTruncation
+	}
 	return p
+}
+
+// unasked are the parts that a person did not choose, and does not miss.
+func (cfg *Config) unasked() parts {
+	if cfg.Reasoning == auto {
+		return partNoise | partTruncation | partReasoning
+	}
+	return partNoise | partTruncation
 }
 
 // scribe is what is left of a transcription.
@@ -138,6 +156,12 @@ func (p parts) strip(up any) any {
 		}
 		if p&partReasoning != 0 {
 			s.Reasoning = nil
+		}
+		if p&partNoise != 0 {
+			audio.Input.Noise = nil
+		}
+		if p&partTruncation != 0 {
+			s.Truncation = nil
 		}
 		if p&partTools != 0 {
 			s.Tools = nil

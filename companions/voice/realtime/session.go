@@ -41,7 +41,7 @@ func (r *conversation) begin(l *link) {
 		r.log.Warn(logOmitted, "without", left, "err", l.omitted.why)
 	}
 	if r.cfg.Omitted != nil {
-		r.cfg.Omitted(left, l.omitted.why)
+		r.cfg.Omitted((l.omitted.parts &^ r.cfg.unasked()).names(), l.omitted.why)
 	}
 	r.connector.told.Ready()
 }
