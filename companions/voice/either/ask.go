@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"conch/companions/voice"
 	"conch/companions/voice/kit"
 	"conch/companions/voice/realtime"
 	"conch/coordinator/turn"
@@ -56,15 +57,17 @@ func Ask(ctx context.Context, client *http.Client, address, key string) (Speaks,
 		return "", err
 	}
 	up, err := upgrades(ctx, client, webSocket(address), key)
-	if up {
-		return Realtime, nil
-	}
 	var no *kit.RefusalError
 	if err != nil && !errors.As(err, &no) {
 		return "", fmt.Errorf("ask %s for Realtime: %w", u.Host, err)
 	}
-	chats, also := chats(ctx, client, address, key)
+	if up && voice.Far(u.Hostname()) {
+		return Realtime, nil
+	}
+	chats, owner, also := chats(ctx, client, address, key, !up)
 	switch {
+	case up && owner != scribe:
+		return Realtime, nil
 	case chats:
 		return Chat, nil
 	case also != nil:
@@ -91,9 +94,12 @@ func upgrades(ctx context.Context, client *http.Client, address, key string) (bo
 	return asked(client, q, key, func(resp *http.Response, _ []byte) bool { return resp.StatusCode == http.StatusSwitchingProtocols })
 }
 
-// chats says whether there is a list of models, or a chat that complains of a question without words. An error is one that hides it: of the
-// network, or of the key.
-func chats(ctx context.Context, client *http.Client, address, key string) (bool, error) {
+// scribe owns the models of a server whose WebSocket writes down, and answers nothing: vLLM.
+const scribe = "vllm"
+
+// chats says whether there is a list of models, and who owns the first of them; or, if probe, a chat that complains of a question without
+// words. An error is one that hides it: of the network, or of the key.
+func chats(ctx context.Context, client *http.Client, address, key string, probe bool) (ok bool, owner string, err error) {
 	u, _ := url.Parse(address) // it was read before
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/v1"
@@ -103,20 +109,28 @@ func chats(ctx context.Context, client *http.Client, address, key string) (bool,
 	defer cancel()
 	list, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/models", nil)
 	if err != nil {
-		return false, err
+		return false, "", err
 	}
-	ok, err := asked(client, list, key, func(resp *http.Response, body []byte) bool {
+	ok, err = asked(client, list, key, func(resp *http.Response, body []byte) bool {
 		var said struct {
-			Data []json.RawMessage `json:"data"`
+			Data []struct {
+				Owner any `json:"owned_by"`
+			} `json:"data"`
 		}
-		return resp.StatusCode == http.StatusOK && json.Unmarshal(body, &said) == nil && said.Data != nil
+		if resp.StatusCode != http.StatusOK || json.Unmarshal(body, &said) != nil || said.Data == nil {
+			return false
+		}
+		if len(said.Data) > 0 {
+			owner, _ = said.Data[0].Owner.(string)
+		}
+		return true
 	})
-	if ok {
-		return true, nil
+	if ok || !probe {
+		return ok, owner, nil
 	}
 	ask, also := http.NewRequestWithContext(ctx, http.MethodPost, base+"/chat/completions", strings.NewReader("{}"))
 	if also != nil {
-		return false, also
+		return false, "", also
 	}
 	ask.Header.Set("Content-Type", "application/json")
 	ok, also = asked(client, ask, key, func(resp *http.Response, body []byte) bool {
@@ -125,13 +139,13 @@ func chats(ctx context.Context, client *http.Client, address, key string) (bool,
 	var no *kit.RefusalError
 	for _, e := range []error{err, also} {
 		if errors.As(e, &no) && (no.Status == http.StatusUnauthorized || no.Status == http.StatusForbidden || no.Status >= 500) && !no.Page {
-			return ok, e // there is something, which does not let us see what
+			return ok, "", e // there is something, which does not let us see what
 		}
 	}
 	if also != nil && !errors.As(also, &no) {
-		return ok, also
+		return ok, "", also
 	}
-	return ok, nil
+	return ok, "", nil
 }
 
 // asked sends a request and judges what comes; an error is a refusal, or that nothing came.

@@ -30,6 +30,12 @@ func TestAsk(t *testing.T) {
 		m.HandleFunc(path, f)
 		return m
 	}
+	both := func(f http.HandlerFunc, owner string) http.Handler {
+		m := http.NewServeMux()
+		m.HandleFunc("/v1/realtime", f)
+		m.Handle("/", cascadetest.New(cascadetest.Script{Models: []string{"m"}, Owner: owner}))
+		return m
+	}
 	for _, row := range []struct {
 		name   string
 		server http.Handler
@@ -40,6 +46,8 @@ func TestAsk(t *testing.T) {
 		{"realtime", mux("/v1/realtime", upgrade), "", Realtime, ""},
 		{"realtime, below a path", mux("/openai/v1/realtime", upgrade), "/openai/v1", Realtime, ""},
 		{"realtime, named whole", mux("/v1/realtime", upgrade), "/v1/realtime", Realtime, ""},
+		{"vLLM: a WebSocket that writes down, and answers nothing", both(upgrade, "vllm"), "", Chat, ""},
+		{"a WebSocket beside chat", both(upgrade, "localai"), "", Realtime, ""},
 		{"a list of models", cascadetest.New(cascadetest.Script{Models: []string{"m"}}), "", Chat, ""},
 		{"chat without a list", mux("POST /v1/chat/completions", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
