@@ -208,6 +208,8 @@ func TestServers(t *testing.T) {
 				t.Error("two requests could be there at once")
 			}
 		}},
+		{name: "piper: older releases speak at the root", change: own("", "speak", "piper http://pi.lan:5000"),
+			script: cascadetest.Script{Speak: "/", Say: says(cascadetest.Reply{Rate: 22050})}},
 		{name: "piper: another protocol, at the voice's own rate", change: own("", "speak", "piper http://pi.lan:5000"), script: cascadetest.Script{Speak: "/synthesize", Say: says(cascadetest.Reply{Rate: 22050})},
 			check: func(w *world) {
 				if q := w.asked(cascadetest.Say); q.Body["text"] == nil || q.Body["input"] != nil || q.Body["model"] != nil {

@@ -85,7 +85,11 @@ func (m *mouthAt) say(ctx context.Context, text, language string, on func([]int1
 	defer p.over()
 	for {
 		content, format := m.content(text, language)
-		resp, err := m.post(ctx, m.profile.SpeakPath, "application/json", content)
+		path := m.profile.SpeakPath
+		if m.bareField("path") {
+			path = "/"
+		}
+		resp, err := m.post(ctx, path, "application/json", content)
 		if err == nil {
 			err = m.read(resp, p, on)
 		}
@@ -105,6 +109,9 @@ func (m *mouthAt) bend(err error, format string) bool {
 	var no *kit.RefusalError
 	var bad *unusable
 	switch {
+	case errors.As(err, &no) && m.profile.Text && (no.Status == http.StatusNotFound || no.Status == http.StatusMethodNotAllowed):
+		m.bare["path"] = !m.bare["path"] // releases of piper differ
+		return m.bare["path"]
 	case errors.As(err, &no) && (no.Status == http.StatusBadRequest || no.Status == http.StatusUnprocessableEntity):
 		text := strings.ToLower(no.Text)
 		for _, field := range []string{"sample_rate", "stream"} {
