@@ -27,7 +27,7 @@ func TestServerKilledWithNine(t *testing.T) {
 		b.until("speaking", b.Speaking)
 		s.kill()
 	}), turn.Failed, turn.WordsLostMidway)
-	b.failed(b.ask(short), turn.Expired, turn.WordsOffline)
+	b.failed(b.ask(short), turn.Expired, turn.WordsNotRunning)
 
 	s.start()
 	b.answered(b.ask(short)) // which need not wait for the next attempt of a back-off that has grown

@@ -68,7 +68,7 @@ func newServed(t *testing.T, set func(*config.Config)) (*box, *served) {
 // offers demands that a question is given up for now, with these words behind the reason.
 func (b *box) offers(r control.Turn, w turn.Words) {
 	b.t.Helper()
-	b.failed(r, turn.Expired, turn.WordsOffline)
+	b.failed(r, turn.Expired, turn.WordsNotRunning)
 	if c := b.heard(w, r.Ended+4*time.Second); c < 0.8 {
 		b.t.Errorf("the words %q are not on the tape (likeness %.2f)", w, c)
 	}
@@ -152,7 +152,7 @@ func TestAtNightNoQuestionIsKept(t *testing.T) {
 		c.Device.Quiet = time.Now().Add(-time.Hour).Format("15:04") + "-" + time.Now().Add(time.Hour).Format("15:04")
 	})
 	r := b.say(500 * time.Millisecond)
-	b.failed(r, turn.Expired, turn.WordsOffline)
+	b.failed(r, turn.Expired, turn.WordsNotRunning)
 	if c := b.heard(turn.WordsKept, r.Ended+4*time.Second); c > 0.7 {
 		t.Errorf("it offers to keep it (likeness %.2f)", c)
 	}
