@@ -103,6 +103,7 @@ func (d *Device) found() (func(string) string, func(url, speaks string)) {
 // companionVoice is what the device does for the voice of a companion.
 func (d *Device) companionVoice(kind voice.Kind, i int, card companions.Card) voice.Companion {
 	v := provider.Companion(&d.cfg, card)
+	v.Say = localVoice{d.synthesizer, d.cfg.Device.Languages, d.cfg.Device.Mouth}.Speak
 	context := companions.RoomContext{Place: d.cfg.Device.Name, Common: d.cfg.Voice.Instructions, Language: provider.Spoken(&d.cfg), Room: d.room.InRoom(),
 		Speaker: room.HouseholdOf(d.room).Speaker()}
 	for _, c := range d.room.Cards { // who else is in the room comes with each answer's prompt

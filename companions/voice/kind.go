@@ -107,6 +107,9 @@ type Companion struct {
 	Recall []Line             // what was said before
 	Keep   func([]Line) error // keeps what is said
 
+	// Say speaks a text with the voice of this machine, in samples of 24 kHz.
+	Say func(ctx context.Context, text string) ([]int16, error)
+
 	// Refused is told at the beginning of each session which parts of it the server refused, and what it said; none: it took
 	// everything.
 	Refused func(parts []string, why string)

@@ -91,7 +91,7 @@ func (r *conversation) truncate(o turn.TruncateItem) {
 	}
 	heard := max(0, min(o.Heard, it.received))
 	r.history.Cut(o.Item, heard, it.received)
-	if !r.d.Truncates {
+	if !r.d.Truncates || it.written {
 		r.recount(o, it)
 		return
 	}

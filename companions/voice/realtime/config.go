@@ -35,6 +35,9 @@ type Config struct {
 	// tools, format) and what it said; none: it took everything. Called from Run; nil: nobody wants to know.
 	Omitted func(parts []string, why string)
 
+	// Say speaks what the server answers in text alone, in samples of 24 kHz; nil: such an answer is a failure. Called from a goroutine.
+	Say func(ctx context.Context, text string) ([]int16, error)
+
 	Prices    voice.Prices
 	EarPrices voice.Prices // of what is written down
 	Ceiling   kit.Ceiling

@@ -40,6 +40,7 @@ type conversation struct {
 	past      []past            // the last answers that are over
 	paid      []turn.ResponseID // the last answers whose usage was counted
 	finished  chan *response
+	spoken    chan written
 	counts    counters
 	garbled   [maxGarbage]time.Time // when the latest that cannot be read came; by their count
 }

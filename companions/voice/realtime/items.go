@@ -21,6 +21,7 @@ type itemInfo struct {
 	turn      turn.ID
 	received  int  // samples of speech
 	cancelled bool // the answer was, before it had ended
+	written   bool // in text alone: its speech was made here
 }
 
 // Bounds of what is remembered of a session; the oldest goes.
@@ -200,6 +201,9 @@ type response struct {
 	ended     bool      // response.done was seen
 	audible   bool      // it said or called something
 	texted    bool
+	text      string      // words without sound
+	item      turn.ItemID // the first of these
+	saying    bool        // they are being spoken here
 	called    bool
 	calls     int
 	seconds   float64

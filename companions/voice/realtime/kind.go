@@ -78,7 +78,7 @@ func Configure(s voice.Settings, c voice.Companion) (Config, error) {
 		MaxUtterance: s.Longest,
 		Prices:       s.PricesAt(s.URL, c.Model), EarPrices: earPrices(&s, c.Model),
 		Ceiling: kit.Ceiling{Tokens: s.CeilingTokens, Cost: s.CeilingCost},
-		Load:    c.Load, Save: c.Save, Guessed: c.Guessed, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Log: c.Log,
+		Load:    c.Load, Save: c.Save, Guessed: c.Guessed, Recall: c.Recall, Keep: c.Keep, Omitted: c.Refused, Say: c.Say, Log: c.Log,
 	}, err
 }
 

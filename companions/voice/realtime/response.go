@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"conch/companions/voice"
 	"conch/companions/voice/kit"
@@ -118,16 +119,7 @@ func (r *conversation) delta(ev *inbound, b64 []byte) {
 	if p == nil {
 		return
 	}
-	if p.pump == nil {
-		p.pump = kit.NewPump(r.ctx, p.turn, p.id, samples(r.cfg.MaxAnswer))
-		r.wg.Go(func() {
-			p.pump.Run(r.out)
-			select {
-			case r.finished <- p:
-			case <-r.ctx.Done():
-			}
-		})
-	}
+	r.startPump(p)
 	item := turn.ItemID(ev.ItemID)
 	n, ok, room := p.pump.Base64(item, b64)
 	if !ok {
@@ -146,6 +138,67 @@ func (r *conversation) delta(ev *inbound, b64 []byte) {
 	}
 }
 
+// startPump has speech of an answer handed over.
+func (r *conversation) startPump(p *response) {
+	if p.pump != nil {
+		return
+	}
+	p.pump = kit.NewPump(r.ctx, p.turn, p.id, samples(r.cfg.MaxAnswer))
+	r.wg.Go(func() {
+		p.pump.Run(r.out)
+		select {
+		case r.finished <- p:
+		case <-r.ctx.Done():
+		}
+	})
+}
+
+// written is an answer in text alone, spoken here.
+type written struct {
+	of  *response
+	pcm []int16
+	err error
+}
+
+// mostWritten is how much of such an answer is spoken, in bytes.
+const mostWritten = 12 << 10
+
+// say speaks an answer that the server gave in text alone.
+func (r *conversation) say(p *response) {
+	if r.cfg.Say == nil || p.pump != nil || p.cancelled || strings.TrimSpace(p.text) == "" {
+		return
+	}
+	r.startPump(p)
+	p.audible, p.saying = true, true
+	r.items.ensure(p.item, p.turn).written = true
+	text := p.text
+	r.wg.Go(func() {
+		pcm, err := r.cfg.Say(r.ctx, text)
+		select {
+		case r.spoken <- written{p, pcm, err}:
+		case <-r.ctx.Done():
+		}
+	})
+}
+
+// said hands over what say has made.
+func (r *conversation) said(w written) {
+	p := w.of
+	p.saying = false
+	switch {
+	case p.cancelled:
+	case w.err != nil:
+		r.log.Warn(logFailed, "turn", p.turn, "response", p.id, "err", w.err)
+		if !p.called {
+			p.status, p.say = turn.ResponseFailed, turn.WordsNoAnswer
+		}
+	default:
+		r.items.ensure(p.item, p.turn).received += len(w.pcm)
+		p.pump.Samples(p.item, w.pcm)
+	}
+	p.pump.Close()
+}
+
 // words passes on what the model says in words.
 func (r *conversation) words(ev *inbound, silent bool) {
 	p := r.find(ev.ResponseID)
@@ -156,8 +209,11 @@ func (r *conversation) words(ev *inbound, silent bool) {
 	r.items.ensure(item, p.turn)
 	r.history.Write(item, p.turn, "assistant", ev.Delta)
 	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
+	if silent && len(p.text) < mostWritten {
+		p.text += ev.Delta
+	}
 	if silent && !p.texted {
-		p.texted = true
+		p.texted, p.item = true, item
 		r.plan.answerBegan(p.turn)
 		r.out.Post(turn.DeltaArrived{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item})
 	}
@@ -216,6 +272,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 				r.toolCall(p, it.CallID, it.Name, it.Arguments)
 			}
 		}
+		r.say(p)
 		if !p.audible && !p.cancelled { // nothing to hear is not an answer (TURNS.md 6, never silent)
 			p.status, p.say = turn.ResponseFailed, turn.WordsNoAnswer
 		}
@@ -230,7 +287,7 @@ func (r *conversation) responseDone(w *wireResponse) {
 	r.c.answered(p.turn, w.Usage, p.seconds, r.guess(p))
 	p.ended = true
 	r.plan.answerBegan(p.turn)
-	if p.pump != nil {
+	if p.pump != nil && !p.saying {
 		p.pump.Close()
 	}
 	r.settle(p)

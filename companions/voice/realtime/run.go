@@ -13,7 +13,7 @@ import (
 func newRun(ctx context.Context, c *Client, out voice.Outlet) *conversation {
 	r := &conversation{
 		c: c, cfg: &c.cfg, out: out, log: c.log, ctx: ctx, clock: clock{active: time.Now()},
-		finished: make(chan *response, 8), responses: answers{},
+		finished: make(chan *response, 8), spoken: make(chan written), responses: answers{},
 		keeper: kit.NewKeeper(c.cfg.Keep, c.log),
 	}
 	r.connector = connector{cfg: &c.cfg, log: c.log, ctx: ctx, wg: &r.wg, wished: c.Wished, clock: &r.clock, told: kit.Told{Out: out},
@@ -77,6 +77,8 @@ func (r *conversation) loop() {
 		case resp := <-r.finished:
 			resp.pumped, r.clock.active = true, time.Now()
 			r.settle(resp)
+		case w := <-r.spoken:
+			r.said(w)
 		case <-timer.C:
 		}
 	}
