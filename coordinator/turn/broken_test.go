@@ -19,11 +19,13 @@ func TestWhatWasReceivedIsHeardAndTheAnswerGoesOn(t *testing.T) {
 }
 
 func TestABrokenAnswerEndsInWordsAfterWhatWasReceived(t *testing.T) {
-	b := newBench(t, Config{}).run(toBroken...).forget()
-	b.run("wait 6900ms").wantNot("SayWords", "FlushSpeaker") // two seconds of speech, then the grace of five
-	b.run("heard t-1 72000", "wait 200ms")
-	b.wantHas("CancelResponse turn=t-1", "SayWords turn=t-1 words=lost_midway", "EndTurn turn=t-1 reason=failed words=lost_midway tofirstaudio=100ms heard=72000")
-	b.wantNot("FlushSpeaker")
+	for _, why := range []string{"lost", "lost - not_running"} {
+		b := newBench(t, Config{}).run(toBroken...).run(why).forget()
+		b.run("wait 6900ms").wantNot("SayWords", "FlushSpeaker") // two seconds of speech, then the grace of five
+		b.run("heard t-1 72000", "wait 200ms")
+		b.wantHas("CancelResponse turn=t-1", "SayWords turn=t-1 words=lost_midway", "EndTurn turn=t-1 reason=failed words=lost_midway tofirstaudio=100ms heard=72000")
+		b.wantNot("FlushSpeaker")
+	}
 }
 
 func TestWhatTheCardOwesIsHeardBeforeTheWords(t *testing.T) {

@@ -454,7 +454,11 @@ func (s *step) expire(at time.Duration, night bool) {
 		}
 		s.do(CancelResponse{Turn: m.turn, Who: m.who})
 		m.requested, m.broken = false, false
-		s.failAfterSpeech(at, orWords(m.away, WordsLostMidway))
+		why := m.away
+		if why.Unreached() { // a person heard the break
+			why = WordsLostMidway
+		}
+		s.failAfterSpeech(at, orWords(why, WordsLostMidway))
 	default:
 		s.fail(at, orWords(m.failing, WordsNoAnswer), Expired)
 	}

@@ -340,7 +340,7 @@ var Modes = []Mode{
 	{Name: "text alone", Told: failed, Answer: func(s *Session, a *Answer) {
 		s.Fault()
 		s.Send("response.created", M{"response": M{"id": a.ID, "metadata": M{"turn": a.Turn}}})
-		s.Send("response.output_text.delta", M{"response_id": a.ID, "item_id": a.Item, "delta": "So it is."})
+		s.Send("response.output_text.delta", M{"response_id": a.ID, "item_id": a.Item, "delta": "No."})
 		s.Done(a, "completed", nil)
 	}},
 	{Name: "an end of its own", Told: failed, Answer: func(s *Session, a *Answer) {
