@@ -337,10 +337,10 @@ var Modes = []Mode{
 		}
 		s.Done(a, "completed", nil)
 	})},
-	{Name: "text alone", Told: failed, Answer: func(s *Session, a *Answer) {
+	{Name: "text alone", Told: failed, Ours: true, Answer: func(s *Session, a *Answer) {
 		s.Fault()
 		s.Send("response.created", M{"response": M{"id": a.ID, "metadata": M{"turn": a.Turn}}})
-		s.Send("response.output_text.delta", M{"response_id": a.ID, "item_id": a.Item, "delta": "No."})
+		s.Send("response.output_text.delta", M{"response_id": a.ID, "item_id": a.Item, "delta": "So it is."})
 		s.Done(a, "completed", nil)
 	}},
 	{Name: "an end of its own", Told: failed, Answer: func(s *Session, a *Answer) {

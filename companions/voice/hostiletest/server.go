@@ -28,6 +28,7 @@ type Mode struct {
 	Told []string
 	// Endless answers are longer than they should be.
 	Endless bool
+	Ours    bool // the device speaks the answer, in its own length
 	// Patient servers are slow: a turn must be given its usual time.
 	Patient bool
 	// Silent pongs: pings are not answered.
