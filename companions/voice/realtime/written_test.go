@@ -66,7 +66,9 @@ func TestAnAnswerInTextAloneIsSpokenHere(t *testing.T) {
 		})
 	})
 	t.Run("no voice", func(t *testing.T) {
-		none := func(cfg *Config) { cfg.Say = func(context.Context, string) ([]int16, error) { return nil, errors.New("no synthesizer") } }
+		none := func(cfg *Config) {
+			cfg.Say = func(context.Context, string) ([]int16, error) { return nil, errors.New("no synthesizer") }
+		}
 		in(t, none, func(w *world) {
 			w.ask("t-1")
 			w.peer(0).created("r1", "t-1")
