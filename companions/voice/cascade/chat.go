@@ -37,6 +37,7 @@ type mind struct {
 	without map[string]bool // what the server has refused of a request: usage, kwargs, tools
 	why     string
 	context int            // tokens, of the server's context; 0: no limit is known
+	dense   float64        // tokens that the server counts where fit.go estimates one; 0: it has not counted
 	used    map[string]int // calls of each tool
 }
 
@@ -57,6 +58,7 @@ type notes struct {
 	done atomic.Bool // it has announced its end
 	odd  atomic.Bool // there was a line that is none of a stream's
 	some bool        // one line at least was an answer's
+	size int         // of what was asked, as fit.go estimates it
 }
 
 var errNoAnswer = &unusable{turn.WordsServerError, "an answer that cannot be read: nothing of it is one of chat"}
@@ -260,6 +262,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 		e.bytes = thoughts.Len()
 		on(said{text: "<think>" + strings.ToValidUTF8(thoughts.String()[max(0, e.bytes-mostText):], "")})
 	}
+	m.counted(n.size, e.in)
 	if e.why != "" || n.done.Load() {
 		m.marks.Store(true)
 	}
@@ -389,9 +392,12 @@ func (m *mind) ask(ctx context.Context, messages []openai.ChatCompletionMessage,
 ) {
 	for try := 0; ; try++ {
 		m.mu.Lock()
-		limit, used := m.context, maps.Clone(m.used)
+		limit, dense, used := m.context, max(1, m.dense), maps.Clone(m.used)
 		m.mu.Unlock()
-		fitted, some, lost := fit(messages, tools, limit, used)
+		fitted, some, lost := fit(messages, tools, int(float64(limit)/dense), used)
+		if n, ok := ctx.Value(notesKey{}).(*notes); ok {
+			n.size = size(fitted, some)
+		}
 		q := m.request(fitted, some)
 		change(&q)
 		s, err = m.open(ctx, q)
@@ -399,7 +405,7 @@ func (m *mind) ask(ctx context.Context, messages []openai.ChatCompletionMessage,
 		if !full || try == mostRefits {
 			return s, lost, err
 		}
-		least := size(fitted, some) / 2
+		least := int(float64(size(fitted, some)) * dense / 2)
 		if room > 0 && room < limit {
 			least = room // what was taken for the context is not
 		}
@@ -415,6 +421,15 @@ func (m *mind) fits(tokens int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.context = tokens
+}
+
+// counted notes how many tokens the server made of a request. A small one says little: the chat's template takes most of it.
+func (m *mind) counted(ours int, theirs int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if ours > 0 && theirs > int64(m.context/4) {
+		m.dense = min(max(m.dense, float64(theirs)/float64(ours)), bytesAToken)
+	}
 }
 
 // open asks, and again without what is refused: first what the refusal names, then all that a conversation can do without.

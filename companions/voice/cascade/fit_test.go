@@ -78,6 +78,48 @@ func TestAFullContextIsNoEnd(t *testing.T) {
 	}
 }
 
+// TestAServerThatCountsMoreTokens: a server whose tokens are shorter than the estimate has room for the whole answer all the same.
+func TestAServerThatCountsMoreTokens(t *testing.T) {
+	const room, answer = 1024, 100
+	script := cascadetest.Script{Models: []string{"m"}, Chat: func(q cascadetest.Request) cascadetest.Reply {
+		n := 0
+		for _, m := range q.Messages() {
+			n += len(m) * 10 / 18 // letters of German or Japanese
+		}
+		switch {
+		case n > room:
+			return cascadetest.Reply{Status: 400, Type: "application/json", Body: fmt.Sprintf(
+				`{"error":{"code":400,"message":"request (%d tokens) exceeds the available context size (%d tokens)","type":"exceed_context_size_error"}}`, n, room)}
+		case n > room-answer:
+			return cascadetest.Reply{Text: "It is a quarter", Finish: "length", In: n}
+		}
+		return cascadetest.Reply{Text: "It is a quarter past three.", In: n}
+	}, Before: func(w http.ResponseWriter, _ *http.Request, stage string) bool {
+		if stage == cascadetest.List {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(w, `{"data":[{"id":"m","owned_by":"llamacpp","meta":{"n_ctx":%d}}]}`, room)
+		}
+		return stage == cascadetest.List
+	}}
+	in(t, script, nil, func(w *world) {
+		forgot := 0
+		for n := range 40 {
+			id := turn.ID(fmt.Sprintf("t-%d", n+1))
+			w.c.Do(turn.AddText{Turn: id, Role: "user", Text: strings.Repeat("Wie lange dauert es denn? ", 4)})
+			w.c.Do(turn.CreateResponse{Turn: id})
+			if d := w.done(n + 1); d.Status != turn.ResponseCompleted {
+				t.Errorf("answer %d: %+v, %q", n+1, d, w.text(id))
+			}
+			if strings.HasPrefix(w.text(id), "I have forgotten the beginning") {
+				forgot++
+			}
+		}
+		if forgot != 1 {
+			t.Errorf("told %d times that the beginning is forgotten", forgot)
+		}
+	})
+}
+
 // TestTheContextThatAServerLists: what a list of models says of the context is kept to, so that no request is refused.
 func TestTheContextThatAServerLists(t *testing.T) {
 	for name, row := range map[string]struct {
