@@ -65,11 +65,15 @@ func Tools(cfg *config.Config) []turn.ToolSpec {
 	h := skills.Host{
 		Log: log, Now: time.Now, Mute: func() error { return nil }, Missed: func(string, int) ([]skills.Missed, int) { return nil, 0 }, Home: things(cfg.Home),
 		Radio: tuner.New(cfg.Radio.Stations, nil).Radio(), Library: soundfolder.New(cfg.LibraryFolder(), "").Library(), Sleep: &skills.Sleep{},
+		Ring: func(skills.Alert) func() { return func() {} }, Announce: func(skills.Announcement) {}, Room: &skills.Room{},
 	}
 	if cfg.Room.Broker != "" {
-		h.Room, h.Intercom = &skills.Room{}, &skills.Intercom{}
+		h.Intercom, h.Room.Members = &skills.Intercom{}, func() string { return "" }
 	}
 	for _, b := range bundled {
+		if h.Store = nil; cfg.State.Dir != "" { // which is not opened here
+			h.Store = store.New(filepath.Join(cfg.State.Dir, store.File), nil, time.Now).Skill(b.name)
+		}
 		if s := b.make(h); s != nil {
 			_ = box.Add(b.name, s) // what newTools refuses is an error there
 		}

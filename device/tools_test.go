@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,24 @@ func TestAToolKnowsWhoCalls(t *testing.T) {
 		if r.Output != fmt.Sprintf("result of who (test): %q", want) {
 			t.Errorf("a call of %q is %s's; want %q's", who, r.Output, want)
 		}
+	}
+}
+
+// What conch doctor asks a voice with is what the device itself would.
+func TestADoctorOffersTheToolsOfTheDevice(t *testing.T) {
+	names := func(all []turn.ToolSpec) (names []string) {
+		for _, s := range all {
+			names = append(names, s.Name)
+		}
+		return names
+	}
+	b := newBox(t, boxOptions{})
+	box, err := b.newTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(Tools(&b.cfg)), names(box.Specs()); !slices.Equal(got, want) {
+		t.Errorf("offers %v\nthe device has %v", got, want)
 	}
 }
 
