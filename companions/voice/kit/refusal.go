@@ -36,6 +36,8 @@ func (r *RefusalError) Error() string {
 		return fmt.Sprintf("a web page in place of an answer (status %d)", r.Status)
 	case r.Status >= 300 && r.Status < 400:
 		return fmt.Sprintf("the server redirects (status %d): put the final address into URL, a key is not sent elsewhere", r.Status)
+	case r.Status != 0 && (r.Code == "" || r.Code == strconv.Itoa(r.Status)): // llama-server says it twice
+		return fmt.Sprintf("the server refuses: status %d %.512q", r.Status, r.Text)
 	case r.Status != 0:
 		return fmt.Sprintf("the server refuses: status %d %s %.512q", r.Status, r.Code, r.Text)
 	}

@@ -63,3 +63,16 @@ func TestABusyServerIsNoRefusal(t *testing.T) {
 		}
 	}
 }
+
+// TestARefusalSaysItsStatusOnce: llama-server has the status in its body, too.
+func TestARefusalSaysItsStatusOnce(t *testing.T) {
+	for want, no := range map[string]RefusalError{
+		`the server refuses: status 503 "Loading model"`:    {Status: 503, Code: "503", Kind: "unavailable_error", Text: "Loading model"},
+		`the server refuses: status 404 "no such page"`:     {Status: 404, Text: "no such page"},
+		`the server refuses: status 404 model_gone "it is"`: {Status: 404, Code: "model_gone", Text: "it is"},
+	} {
+		if got := no.Error(); got != want {
+			t.Errorf("%q; want %q", got, want)
+		}
+	}
+}
