@@ -17,17 +17,19 @@ retry() {
 	return 1
 }
 
-# sources SUITE DIR: this machine's sources for SUITE.
+# sources SUITE DIR: this machine's sources for SUITE. The unstable suite has neither updates nor a security suite beside it.
 sources() {
-	local here
+	local here only=(cat)
+	[ "$1" != sid ] || only=(awk 'BEGIN { RS = ""; ORS = "\n\n" } { gsub(/(^|\n)deb[^\n]* sid-[^\n]*/, ""); gsub(/ sid-[a-z-]+/, "") } / sid/')
 	here=$(. /etc/os-release && echo "${VERSION_CODENAME:?this machine does not say which Debian it is}")
 	mkdir -p "$2"
 	local f
 	for f in /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list; do
 		[ -s "$f" ] || continue
 		# Whoever else sells packages to this machine has none for the guest.
-		grep -qE "debian\.org|[/ ]debian|$here" "$f" && sed "s/\b$here\b/$1/g" "$f" >"$2/$(basename "$f" | sed 's/^sources.list$/main.list/')"
+		grep -qE "debian\.org|[/ ]debian|$here" "$f" && sed "s/\b$here\b/$1/g" "$f" | "${only[@]}" >"$2/$(basename "$f" | sed 's/^sources.list$/main.list/')"
 	done
+	find "$2" -type f -empty -delete
 	ls "$2"/* >/dev/null 2>&1 || die "no package sources in /etc/apt to copy"
 }
 
