@@ -292,6 +292,22 @@ test-home: deps-test ## ten dialogues of a day at home, spoken to three devices,
 test-hostile: deps-test ## every way in which servers misbehave against a whole device, thirty turns each, as a table (some ten minutes)
 	@CONCH_TEST_HOSTILE=1 $(GO) test -count=1 -v -timeout 40m -run '^TestHostileServers$$' ./device $(ARGS)
 
+# llama.cpp's and whisper.cpp's own servers, as Debian's unstable suite packs them, in a root beside the tests.
+SERVERS := llama.cpp-tools whisper.cpp-tools
+
+.PHONY: test-servers
+test-servers: deps-test ## a real whisper-server and llama-server, with models made here: heard, answered, called, pressed, stopped, killed, loading, full (root; downloads 300 MB once a month; some three minutes)
+	@$(call install,mmdebstrap='command -v mmdebstrap',The servers are in a Debian of their own, which cannot be made without it.,1)
+	@tar=$$(systemd/package/debian sid $(SERVERS)); root=build/servers/$$(basename "$$tar" .tar); \
+	if [ ! -d "$$root" ]; then \
+		rm -rf build/servers; mkdir -p "$$root.part"; \
+		tar -C "$$root.part" --exclude='./dev/*' -xf "$$tar"; mv "$$root.part" "$$root"; \
+	fi; \
+	for package in $(SERVERS); do echo "$$package $$(chroot "$$root" dpkg-query -W -f '$${Version}' $$package)"; done; \
+	export CONCH_TEST_SERVERS="$(CURDIR)/$$root"; \
+	$(GO) test -count=1 -v -timeout 15m ./companions/voice/serverstest; \
+	$(GO) test -count=1 -v -timeout 15m -run 'RealServer' ./cmd/conch
+
 .PHONY: deps-web
 deps-web: deps-test
 	@$(call install,$(WEB_NEEDS),Nobody looks at the page without it.,0)
