@@ -127,6 +127,10 @@ func (e examiner) bad(part, setting string, w *web, err error) {
 			do = "put a valid key of " + w.url.Host + " where this one comes from: " + w.secret.from + "; it is read again by itself"
 		}
 	}
+	if kit.Loading(err) {
+		e.out.Warn(part, text, "the server loads its model", "wait, and look again: conch doctor")
+		return
+	}
 	var late *slow
 	if own := remedy(err, say); own != "" && !errors.As(err, &late) && say != turn.WordsKeyRefused {
 		do = own

@@ -197,6 +197,8 @@ func remedy(err error, say turn.Words) string {
 		bad  *unusable
 	)
 	switch {
+	case kit.Loading(err):
+		return "wait: the server loads its model; it is asked again by itself"
 	case say == turn.WordsNoAnswer && errors.As(err, &late):
 		return "wait: the server is slow, or loads its model; if it is always as slow, raise turn.commit_s (see: conch doctor)"
 	case say == turn.WordsNoAnswer:

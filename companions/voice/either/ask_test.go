@@ -1,14 +1,17 @@
 package either
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"conch/companions/voice"
 	"conch/companions/voice/cascade"
 	"conch/companions/voice/cascadetest"
 	"conch/companions/voice/kit"
@@ -81,5 +84,32 @@ func TestAsk(t *testing.T) {
 		t.Error("nobody was found to speak something")
 	} else if say, _ := kit.WordsOf(err, time.Now()); say != turn.WordsNotRunning {
 		t.Errorf("told as %q: %v", say, err)
+	}
+}
+
+// A server that has not loaded its model yet is nothing to mend: the doctor says that it loads, whether or not it is known what it speaks.
+func TestADoctorWaitsForAServerThatLoads(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"error":{"message":"Loading model","type":"unavailable_error","code":503}}`))
+	}))
+	defer server.Close()
+	for part, look := range map[string]func(context.Context, voice.Examined) voice.Findings{"speaks": check, "chat": cascade.Kind().Check} {
+		x := voice.Examined{Now: time.Now, Told: func(turn.Words) (string, string) { return "it is broken", "mend it" }}
+		x.Settings = voice.Settings{URL: server.URL, ModelAssumed: true, Key: func() string { return "" },
+			Own: map[string]string{"hear": "pocketsphinx", "speak": "espeak-ng"}}
+		said := false
+		for _, f := range look(t.Context(), x) {
+			if f.Part == part {
+				said = f.Level == voice.Warn && f.Cause == "the server loads its model" && strings.HasPrefix(f.Do, "wait, ")
+				if !said {
+					t.Errorf("%s: %+v", part, f)
+				}
+			}
+		}
+		if !said {
+			t.Errorf("nothing is said of %s", part)
+		}
 	}
 }

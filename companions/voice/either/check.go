@@ -49,6 +49,9 @@ func check(ctx context.Context, x voice.Examined) (out voice.Findings) {
 		f := x.Unreachable(u.Hostname(), "voice.url", dial)
 		f.Part = cmp.Or(f.Part, "server")
 		out = append(out, f)
+	case kit.Loading(err):
+		out.Warn("speaks", fmt.Sprintf("it is not known yet what the server speaks: %v", err), "the server loads its model",
+			"wait, and look again: conch doctor")
 	default:
 		cause, do := x.Told(say)
 		out.Bad("speaks", fmt.Sprintf("it is not known what the server speaks: %v", err), cause, do+"; or name what it speaks: voice.kind")

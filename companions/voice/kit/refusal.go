@@ -44,6 +44,12 @@ func (r *RefusalError) Error() string {
 	return fmt.Sprintf("the server refuses the session: %s %s", r.Code, r.Text)
 }
 
+// Loading says that err is of a server that has not loaded its model yet, as llama-server says it.
+func Loading(err error) bool {
+	var no *RefusalError
+	return errors.As(err, &no) && no.Status == http.StatusServiceUnavailable && strings.Contains(strings.ToLower(no.Text), "loading model")
+}
+
 // retryAfter reads when a server wants the next attempt: in a header, in seconds or as a date beside its own (RFC 9110 10.2.3; the clock of a Pi
 // may be wrong), in milliseconds, or in a sentence; 0: it does not say.
 func retryAfter(h http.Header, text string) (after time.Duration) {
