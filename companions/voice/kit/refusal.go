@@ -88,6 +88,9 @@ func Redact(text, key string) string {
 
 // Words tells what a person should hear, and whether only a person can mend it.
 func (r *RefusalError) Words() (say turn.Words, fatal bool) {
+	if Loading(r) {
+		return turn.WordsNoAnswer, false
+	}
 	if r.Status > http.StatusInternalServerError { // 503 is 503, whatever word its body has
 		return turn.WordsServerError, false
 	}

@@ -51,6 +51,7 @@ func TestABusyServerIsNoRefusal(t *testing.T) {
 		fatal bool
 	}{
 		{RefusalError{Status: 503, Code: "model_not_available", Text: "the model is not available"}, turn.WordsServerError, false},
+		{RefusalError{Status: 503, Code: "503", Kind: "unavailable_error", Text: "Loading model"}, turn.WordsNoAnswer, false},
 		{RefusalError{Status: 503, Kind: "insufficient_quota"}, turn.WordsServerError, false},
 		{RefusalError{Status: 502, Code: "forbidden"}, turn.WordsServerError, false},
 		{RefusalError{Status: 529, Kind: "rate_limit"}, turn.WordsServerError, false},
