@@ -65,10 +65,10 @@ func newServed(t *testing.T, set func(*config.Config)) (*box, *served) {
 	return b, s
 }
 
-// offers demands that a question is given up for now, with these words behind the reason.
-func (b *box) offers(r control.Turn, w turn.Words) {
+// offers demands that a question is given up for now, for this reason, with these words behind it.
+func (b *box) offers(r control.Turn, reason, w turn.Words) {
 	b.t.Helper()
-	b.failed(r, turn.Expired, turn.WordsNotRunning)
+	b.failed(r, turn.Expired, reason)
 	if c := b.heard(w, r.Ended+4*time.Second); c < 0.8 {
 		b.t.Errorf("the words %q are not on the tape (likeness %.2f)", w, c)
 	}
@@ -78,8 +78,8 @@ func (b *box) offers(r control.Turn, w turn.Words) {
 func TestAQuestionWithoutASessionIsKeptAndAskedLater(t *testing.T) {
 	t.Parallel()
 	b, s := newServed(t, awake)
-	b.offers(b.say(500*time.Millisecond), turn.WordsKept)
-	b.offers(b.say(1200*time.Millisecond), turn.WordsKeptInstead)
+	b.offers(b.say(500*time.Millisecond), turn.WordsNotRunning, turn.WordsKept)
+	b.offers(b.say(1200*time.Millisecond), turn.WordsNotRunning, turn.WordsKeptInstead)
 	n := len(b.turnsEnded())
 	b.asked.Add(1) // nobody presses for it
 	s.start()
@@ -132,7 +132,7 @@ func TestAKeptQuestionIsLetGo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b, s := newServed(t, awake)
-			b.offers(b.say(500*time.Millisecond), turn.WordsKept)
+			b.offers(b.say(500*time.Millisecond), turn.WordsNotRunning, turn.WordsKept)
 			lets(b)
 			s.start()
 			b.until("online", b.coordinator.Online)
@@ -188,7 +188,7 @@ func TestFlatAKeptQuestionAsksTheRoom(t *testing.T) {
 	kitchen.wires.refuse(true)
 	kitchen.wires.cut()
 	kitchen.until("offline", func() bool { return !kitchen.coordinator.Online() })
-	kitchen.offers(kitchen.say(500*time.Millisecond), turn.WordsKept)
+	kitchen.offers(kitchen.say(500*time.Millisecond), turn.WordsOffline, turn.WordsKept)
 	kitchen.wires.refuse(false)
 	hall.wait("Ben has spoken", kind(round.EntrySpoke, "ben"))
 	f.calm()
@@ -209,7 +209,7 @@ func TestFlatAKeptQuestionOfOneThatIsAlone(t *testing.T) {
 	x.wires.refuse(true)
 	x.wires.cut()
 	x.until("offline", func() bool { return !x.coordinator.Online() })
-	x.offers(x.say(500*time.Millisecond), turn.WordsKept)
+	x.offers(x.say(500*time.Millisecond), turn.WordsOffline, turn.WordsKept)
 	x.wires.refuse(false)
 	x.wait("Ada has spoken", kind(round.EntrySpoke, "ada"))
 	f.calm()
