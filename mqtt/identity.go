@@ -12,10 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"conch/companions/round"
 	"conch/device/printable"
+	"conch/device/system"
 )
 
 // identityFile holds the seed of the device's key, base64, one line.
@@ -114,8 +114,8 @@ func CheckDirectory(dir string) error {
 			return err
 		}
 		owner := me
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			owner = int(st.Uid)
+		if uid, _, ok := system.Owner(info); ok {
+			owner = uid
 		}
 		switch link := info.Mode()&fs.ModeSymlink != 0; {
 		case me == 0 && !link, owner == me:
@@ -169,10 +169,5 @@ func writeIdentity(dir, path string, id Identity) (made bool, err error) {
 	} else if err != nil {
 		return false, err
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = d.Close() }()
-	return true, d.Sync()
+	return true, system.SyncDirectory(dir)
 }

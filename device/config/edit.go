@@ -9,9 +9,9 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"syscall"
 
 	"conch/device/spelling"
+	"conch/device/system"
 )
 
 // A setting is written into a person's file by changing as few lines as can be: what they have written around it stays, letter
@@ -189,9 +189,7 @@ func Replace(path, text string) error {
 	switch {
 	case err == nil:
 		mode = info.Mode().Perm()
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
-			uid, gid = int(st.Uid), int(st.Gid)
-		}
+		uid, gid, _ = system.Owner(info)
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -215,12 +213,7 @@ func Replace(path, text string) error {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return system.SyncDirectory(filepath.Dir(path))
 }
 
 // UnwrapPath leaves out the path of a path error: the message has it already.

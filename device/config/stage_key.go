@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"conch/device/printable"
+	"conch/device/system"
 )
 
 // stageKey is where the key of one stage of a chain is, which has a server of its own.
@@ -34,7 +35,7 @@ func (l *loader) stageKeys(env environment) {
 			named = filepath.Join(filepath.Dir(c.File), named) // beside the file that names it
 		}
 		c.stageKeys[stage] = stageKey{named, setting}
-		if info, err := os.Stat(named); err == nil && info.Mode().Perm()&^0o600 != 0 {
+		if info, err := os.Stat(named); err == nil && system.Rights(info)&^0o600 != 0 {
 			c.warn("%s: %s: mode %04o lets others read the key; %s", setting, named, info.Mode().Perm(), printable.Chmod("600", named))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"syscall"
 
 	"conch/device/config"
+	"conch/device/system"
 )
 
 // ErrRefused wraps every refusal of a flag, file, device or value: nothing was started, exit status 2.
@@ -97,9 +98,9 @@ func (r *Remote) Close() { r.client.CloseIdleConnections() }
 // noConch says why nobody answers at path.
 func noConch(path string, err error) error {
 	switch {
-	case errors.Is(err, syscall.EACCES):
+	case system.Is(err, syscall.EACCES):
 		return fmt.Errorf("%s: this user may not talk to conch; %s", path, joinGroup(path))
-	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED): // what a killed one leaves
+	case errors.Is(err, syscall.ENOENT), system.Is(err, syscall.ECONNREFUSED): // what a killed one leaves
 		return fmt.Errorf("%w at %s (start one with: conch run)", ErrNoConch, path)
 	}
 	return fmt.Errorf("no running conch at %s: %w (start one with: conch run)", path, err)
@@ -108,12 +109,16 @@ func noConch(path string, err error) error {
 // joinGroup is how whoever asks comes to be let in: the socket is its group's.
 func joinGroup(path string) string {
 	group, me := "conch", "$USER"
-	var st syscall.Stat_t
-	if syscall.Stat(filepath.Dir(path), &st) == nil || syscall.Stat(path, &st) == nil {
-		if st.Gid == 0 || st.Mode&0o050 != 0o050 && st.Mode&syscall.S_IFDIR != 0 {
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		info, err = os.Stat(path)
+	}
+	if err == nil {
+		_, gid, ok := system.Owner(info)
+		if !ok || gid == 0 || info.IsDir() && info.Mode()&0o050 != 0o050 {
 			return "run it as the user that conch runs as"
 		}
-		if g, err := user.LookupGroupId(strconv.Itoa(int(st.Gid))); err == nil {
+		if g, err := user.LookupGroupId(strconv.Itoa(gid)); err == nil {
 			group = g.Name
 		}
 	}
@@ -172,7 +177,7 @@ var ErrEnded = errors.New("the appliance has ended")
 
 // broken is why a request came to nothing: the appliance may have ended in the middle of it.
 func (r *Remote) broken(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || system.Is(err, syscall.ECONNRESET) {
 		err = ErrEnded
 	}
 	return fmt.Errorf("conch at %s: %w", r.Path, err)

@@ -14,6 +14,7 @@ import (
 	"conch/coordinator/inject"
 	"conch/device/language"
 	"conch/device/redact"
+	"conch/device/system"
 )
 
 // Appliance is what answers.
@@ -92,10 +93,10 @@ func (o *connections) begin(ctx context.Context, c net.Conn) context.Context {
 	gone := make(chan struct{})
 	o.gone.Store(c, gone)
 	by := Client{ID: fmt.Sprint("connection ", o.count.Add(1)), Gone: gone}
-	if cred := peer(c); cred != nil {
-		ctx = context.WithValue(ctx, peerKey{}, int(cred.Uid))
-		if cred.Pid > 0 {
-			by.Owner = fmt.Sprint("process ", cred.Pid)
+	if uid, pid, ok := system.Peer(c); ok {
+		ctx = context.WithValue(ctx, peerKey{}, uid)
+		if pid > 0 {
+			by.Owner = fmt.Sprint("process ", pid)
 		}
 	}
 	return WithClient(ctx, by)

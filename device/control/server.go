@@ -12,8 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"conch/device/system"
 	"conch/mqtt"
 )
 
@@ -34,7 +33,7 @@ func Listen(path string) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("control: %s: %w", path, ErrRunning)
-	} else if errors.Is(err, syscall.ECONNREFUSED) {
+	} else if system.Is(err, syscall.ECONNREFUSED) {
 		_ = os.Remove(path)
 	}
 	l, err := net.Listen("unix", path)
@@ -112,22 +111,6 @@ func Refusal(err error) string { return strings.TrimPrefix(err.Error(), ErrRefus
 
 // peerKey is under what the context of a request has the user at the other end.
 type peerKey struct{}
-
-// peer is who is at the other end of a connection (unix(7), SO_PEERCRED); nil: not known.
-func peer(c net.Conn) (cred *unix.Ucred) {
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return nil
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return nil
-	}
-	if raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }) != nil || err != nil {
-		return nil
-	}
-	return cred
-}
 
 // MayEnd says whether the user who asks could end this process.
 func MayEnd(r *http.Request) bool {

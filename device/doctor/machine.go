@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"conch/audio/mixer"
+	"conch/device/system"
 	"conch/gpio"
 )
 
@@ -85,10 +86,8 @@ func levels(card string) ([]mixer.Control, error) {
 }
 
 func owner(info fs.FileInfo) (uid, gid int) {
-	if st, is := info.Sys().(*syscall.Stat_t); is {
-		return int(st.Uid), int(st.Gid)
-	}
-	return -1, -1
+	uid, gid, _ = system.Owner(info)
+	return uid, gid
 }
 
 // maxOutput bounds what a program or a file may tell.

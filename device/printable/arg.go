@@ -3,8 +3,9 @@ package printable
 import (
 	"os"
 	"strings"
-	"syscall"
 	"unicode"
+
+	"conch/device/system"
 )
 
 // Arg is a name as an argument of a command that a person copies into a shell: as it is where it is plain, else in quotation marks within which
@@ -30,7 +31,7 @@ const people = 1000
 func Chmod(mode, path string) string {
 	command := "chmod " + mode + " " + Arg(path)
 	if info, err := os.Stat(path); err == nil {
-		if st, is := info.Sys().(*syscall.Stat_t); is && st.Uid >= people && int(st.Uid) == os.Geteuid() {
+		if uid, _, ok := system.Owner(info); ok && uid >= people && uid == os.Geteuid() {
 			return command
 		}
 	}

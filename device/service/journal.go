@@ -10,11 +10,11 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"conch/device/config"
 	"conch/device/printable"
+	"conch/device/system"
 )
 
 // The log has one rule besides what stands in it: nobody waits for it. A journal that is being rotated, a pipe whose reader
@@ -141,8 +141,8 @@ func isJournal(w io.Writer) bool {
 	if err != nil {
 		return false
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	return ok && uint64(st.Dev) == dev && st.Ino == ino //nolint:unconvert // 32 bits wide on some machines
+	device, inode, ok := system.Place(info)
+	return ok && device == dev && inode == ino
 }
 
 // journalHandler writes lines as the journal wants them: one handler for each priority.

@@ -10,6 +10,7 @@ import (
 
 	"conch/device/control"
 	"conch/device/language"
+	"conch/device/system"
 )
 
 // Credentials is the directory that systemd hands to the service (LoadCredential in conch.service).
@@ -32,7 +33,7 @@ func KeyWritable(dir string, l language.Language) error {
 	case !info.IsDir():
 		return refused(l.Phrase("key.not_dir", "dir", dir))
 	}
-	switch err := syscall.Access(dir, 3); { // W_OK and X_OK
+	switch err := system.Access(dir, system.Write|system.Pass); {
 	case errors.Is(err, syscall.EROFS):
 		return errors.New("key: " + l.Phrase("key.read_only", "dir", dir))
 	case err != nil:
@@ -71,10 +72,5 @@ func StoreKey(path, key string, l language.Language) (err error) {
 	if err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync() // or a power cut brings the old name back
+	return system.SyncDirectory(dir)
 }

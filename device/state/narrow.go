@@ -4,7 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
+
+	"conch/device/system"
 )
 
 // ours are how the names of what conch keeps end. Whoever has set state.dir to a home, or to /tmp, has other files there.
@@ -26,7 +27,7 @@ func narrow(dir string) {
 			continue
 		}
 		want := os.FileMode(0o600)
-		if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() || info.Mode()&os.ModeSticky != 0 {
+		if uid, _, ok := system.Owner(info); !ok || uid != os.Geteuid() || info.Mode()&os.ModeSticky != 0 {
 			continue
 		}
 		switch {

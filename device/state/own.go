@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"os"
 
-	"golang.org/x/sys/unix"
-
 	"conch/device/control"
+	"conch/device/system"
 )
 
 // Own takes a state directory for this process, until release is called. Two that have one tidy away what the other is just writing, and
@@ -17,13 +16,12 @@ func Own(dir string) (release func(), err error) {
 		return func() {}, nil
 	}
 	_ = os.MkdirAll(dir, 0o700) // whoever writes there says what is wrong with it
-	d, err := os.Open(dir)
-	if err != nil {
-		return func() {}, nil //nolint:nilerr // likewise
-	}
-	if err := unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
-		_ = d.Close() // nothing was written
+	d, err := system.LockDirectory(dir)
+	switch {
+	case errors.Is(err, system.ErrTaken):
 		return nil, fmt.Errorf("%w: another conch keeps its things in %s: stop it, or give this one a state.dir of its own", control.ErrRefused, dir)
+	case err != nil:
+		return func() {}, nil //nolint:nilerr // likewise
 	}
 	return func() { _ = d.Close() }, nil
 }

@@ -10,10 +10,9 @@ import (
 	"path/filepath"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"conch/companions"
 	"conch/device/config"
+	"conch/device/system"
 	"conch/mqtt"
 )
 
@@ -51,7 +50,7 @@ func (s *Store) mkdir() error {
 func (s *Store) Writable() error {
 	err := s.mkdir()
 	if err == nil {
-		if err = unix.Access(s.Dir, unix.W_OK); err != nil {
+		if err = system.Access(s.Dir, system.Write); err != nil {
 			err = fmt.Errorf("state: directory %s: %w (set state.dir to a place this user may write)", s.Dir, err)
 		}
 	}
@@ -86,7 +85,7 @@ func (s *Store) Remove(name string) error {
 	case err != nil:
 		return fmt.Errorf("state: %s: %w", path, err)
 	}
-	return syncDir(s.Dir)
+	return system.SyncDirectory(s.Dir)
 }
 
 // Load reads name into v and says whether there was one. A broken file is set aside under .broken, never lost silently.
@@ -158,16 +157,6 @@ func (s *Store) Settle() error {
 		delete(s.owed, name)
 	}
 	return errors.Join(errs...)
-}
-
-// syncDir has it survive a power cut that a name in a directory is gone.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
 }
 
 // Look reads a value of the state directory and, unlike the store, leaves a broken one where it is.

@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"conch/device/condition"
+	"conch/device/system"
 )
 
 const (
@@ -145,10 +146,5 @@ func named(tmp, path string) error {
 	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return system.SyncDirectory(filepath.Dir(path))
 }

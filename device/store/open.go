@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
-	"golang.org/x/sys/unix"
 
 	"conch/device/condition"
+	"conch/device/system"
 )
 
 // layout is how the database is arranged (see the top of the package). Who changes it raises this, and turns the older one into it in open.
@@ -172,12 +172,12 @@ func exclusive(path string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	for end := time.Now().Add(lockWait); ; <-time.After(lockWait / 20) { // the system has no lock with a deadline
-		switch err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
+		switch err = system.Lock(file); {
 		case err == nil:
 			return file, nil
-		case errors.Is(err, syscall.EWOULDBLOCK) && time.Now().Before(end):
+		case errors.Is(err, system.ErrTaken) && time.Now().Before(end):
 			continue
-		case errors.Is(err, syscall.EWOULDBLOCK):
+		case errors.Is(err, system.ErrTaken):
 			err = ErrLocked
 		}
 		_ = file.Close() // nothing was written
@@ -197,10 +197,10 @@ func open(file *os.File) (db *bbolt.DB, err error) {
 	return db, err
 }
 
-// writes says whether a file was opened to be written.
+// writes says whether a file was opened to be written: then nothing can be written, else not even that.
 func writes(file *os.File) bool {
-	flags, err := unix.FcntlInt(file.Fd(), unix.F_GETFL, 0)
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+	_, err := file.Write(nil)
+	return err == nil
 }
 
 // library opens a database, whatever is in it; the file, which is locked, is its own from then on.

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"conch/device/config"
+	"conch/device/system"
 )
 
 // The page's own authority (WEB.md 3.4). Whoever trusts it trusts whatever holds its key, so it may speak for as little as possible: names of
@@ -76,7 +77,7 @@ func openAuthority(dir string, names []string, now time.Time) (*authority, error
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeAuthority(path, names, now)
 	}
-	if err == nil && info.Mode().Perm()&0o077 != 0 {
+	if err == nil && system.Rights(info)&0o077 != 0 {
 		return nil, fmt.Errorf("web.authority: %s: others may read it (mode %04o): whoever has read it can pretend to be this device. Remove it, "+
 			"and have browsers trust the new one", path, info.Mode().Perm())
 	}
@@ -300,10 +301,5 @@ func keepSecret(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return system.SyncDirectory(filepath.Dir(path))
 }

@@ -14,6 +14,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/printable"
+	"conch/device/system"
 )
 
 // maxPEM is how large a file of certificates, or of a key, may be.
@@ -122,7 +123,7 @@ func readPair(cert, key string) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, unread("web.key", key, err)
 	}
-	if info.Mode().Perm()&0o007 != 0 {
+	if system.Rights(info)&0o007 != 0 {
 		return nil, fmt.Errorf("web.key: %s: everybody may read it (mode %04o): %s", key, info.Mode().Perm(), printable.Chmod("600", key))
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +19,7 @@ import (
 
 	"conch/device/config"
 	"conch/device/redact"
+	"conch/device/system"
 )
 
 // opened is where the page listens.
@@ -45,7 +45,7 @@ func (d *Door) Listen() (list []net.Listener, err error) {
 		host = "127.0.0.1"
 	}
 	first, err := net.Listen("tcp", net.JoinHostPort(host, port))
-	if errors.Is(err, syscall.EADDRINUSE) && at == config.DefaultWebListen {
+	if system.Is(err, syscall.EADDRINUSE) && at == config.DefaultWebListen {
 		first, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
 	}
 	if err != nil {
@@ -81,11 +81,11 @@ func (d *Door) notOpened(at string, err error) error {
 	setting := cmp.Or(d.o.Setting, "web.listen")
 	do := "set " + setting + " to an address of this device, as in " + config.DefaultWebListen
 	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
+	case system.Is(err, syscall.EADDRINUSE):
 		do = "something else listens there, and ss -ltnp says what: end it, or set " + setting + " to another port"
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
+	case system.Is(err, syscall.EADDRNOTAVAIL):
 		do = "this device has no such address: set " + setting + " to one that it has, or to 0.0.0.0 for all of them"
-	case errors.Is(err, syscall.EACCES):
+	case system.Is(err, syscall.EACCES):
 		do = "ports below 1024 are the system's: set " + setting + " to another one"
 	}
 	return fmt.Errorf("web: the page cannot be opened at %s: %w (%s)", at, err, do)

@@ -13,7 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"conch/device/system"
 )
 
 // Whose socket is at the other end of a connection on this machine: TCP has no SO_PEERCRED, but the kernel lists sockets with their
@@ -41,8 +42,11 @@ func SocketGroup(directory string) int {
 		return -1
 	}
 	for ; ; path = filepath.Dir(path) {
-		var st syscall.Stat_t
-		if syscall.Stat(path, &st) != nil || st.Mode&0o001 == 0 && (int(st.Gid) != group || st.Mode&0o010 == 0) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return -1
+		}
+		if _, gid, ok := system.Owner(info); !ok || info.Mode()&0o001 == 0 && (gid != group || info.Mode()&0o010 == 0) {
 			return -1
 		}
 		if path == filepath.Dir(path) {

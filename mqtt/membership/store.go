@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"conch/device/printable"
+	"conch/device/system"
 	"conch/mqtt"
 )
 
@@ -216,15 +217,7 @@ func advice(err error) string {
 
 // syncDirs makes the names durable, the directory's own included.
 func (s *store) syncDirs() error {
-	return errors.Join(syncDir(s.dir), syncDir(filepath.Dir(s.dir)))
-}
-
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(system.SyncDirectory(s.dir), system.SyncDirectory(filepath.Dir(s.dir)))
 }
 
 // errStillIn says that the file which decides is still there.
@@ -245,7 +238,7 @@ func (s *store) clear() error {
 			return fmt.Errorf("membership: leave the room: %w", err)
 		}
 		if f == roomFile && err == nil {
-			if err := s.do("sync directory", path, func() error { return syncDir(s.dir) }); err != nil {
+			if err := s.do("sync directory", path, func() error { return system.SyncDirectory(s.dir) }); err != nil {
 				return fmt.Errorf("membership: leave the room: %w", err)
 			}
 		}
