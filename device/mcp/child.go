@@ -18,7 +18,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
+	"conch/device/system"
 )
 
 // Bounds of a server that is a command.
@@ -38,14 +38,12 @@ var (
 	asUser    = []string{"HOME", "USER", "TMPDIR", "XDG_CACHE_HOME"}
 )
 
-// strict says that this process and its children may not write code that they run, as systemd's MemoryDenyWriteExecute= has it.
-var strict = sync.OnceValue(func() bool {
-	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_ANON|unix.MAP_PRIVATE)
-	if err == nil {
-		_ = unix.Munmap(page)
-	}
-	return err != nil
-})
+// Socket is the variable of conch.service with the path of the socket of conch-mcp.socket. Where it is set, a command runs in a unit or not
+// at all.
+const Socket = "CONCH_MCP_SOCKET"
+
+// request is what a unit starts.
+type request struct{ Command, Env []string }
 
 // child is a server's process, in a process group of its own: whatever it starts ends with it.
 type child struct {
@@ -91,7 +89,7 @@ func start(command []string, env map[string]string, hide *strings.Replacer, log 
 		if c.cmd, err = program(command); err != nil {
 			return nil, err
 		}
-		c.kill = func(sig syscall.Signal) { _ = syscall.Kill(-c.cmd.Process.Pid, sig) }
+		c.kill = func(sig syscall.Signal) { system.SignalGroup(c.cmd.Process, sig) }
 	}
 	for name, v := range env {
 		all = append(all, name+"="+v)
@@ -139,7 +137,7 @@ func program(command []string) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(path, command[1:]...)
 	cmd.Args[0], cmd.Dir = command[0], os.TempDir()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = system.Apart(true)
 	return cmd, nil
 }
 

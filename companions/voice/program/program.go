@@ -11,10 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"conch/device/system"
 )
 
 // Bounds of a child process. Memory is address space, of which pocketsphinx maps some 200 MB with its model. It is not nice: the
@@ -56,23 +55,19 @@ func (c Children) Run(ctx context.Context, in []byte, beside *os.File, path stri
 		cmd.ExtraFiles = []*os.File{beside}
 	}
 	// Standard output is a file in memory: flite goes back to read what it has written, which a pipe does not allow.
-	fd, err := unix.MemfdCreate("conch-"+name, unix.MFD_CLOEXEC)
+	out, err := system.MemoryFile("conch-" + name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: memory file: %w", name, err)
 	}
-	out := os.NewFile(uintptr(fd), name)
 	defer out.Close()
 	errs := &bounded{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, errs
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C at the terminal is ours to handle
+	cmd.SysProcAttr = system.Apart(false) // a Ctrl-C at the terminal is ours to handle
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("%s: start: %w", name, err)
 	}
-	// It may be over already; then there is nothing to limit.
-	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_AS, &unix.Rlimit{Cur: childMemory, Max: childMemory}, nil)
-	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_CPU, &unix.Rlimit{Cur: childCPU, Max: childCPU}, nil)
-	_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(c.most), Max: uint64(c.most)}, nil)
+	system.Bound(cmd.Process, childMemory, childCPU, uint64(c.most))
 	err = cmd.Wait()
 	switch {
 	case ctx.Err() != nil:

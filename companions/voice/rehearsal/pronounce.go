@@ -13,9 +13,8 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/sys/unix"
-
 	"conch/companions/voice/program"
+	"conch/device/system"
 )
 
 // pronouncer teaches pocketsphinx names.
@@ -64,11 +63,10 @@ func (p *pronouncer) dictionary(ctx context.Context, names []string) *os.File {
 	}
 	defer base.Close()
 	lines := p.linesFor(ctx, base, names[:min(len(names), mostNames)])
-	fd, err := unix.MemfdCreate("conch-dictionary", unix.MFD_CLOEXEC)
+	all, err := system.MemoryFile("conch-dictionary")
 	if err != nil {
 		return nil
 	}
-	all := os.NewFile(uintptr(fd), "dictionary")
 	if _, err = base.Seek(0, io.SeekStart); err == nil {
 		_, err = io.Copy(all, base)
 	}

@@ -8,10 +8,13 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"conch/device/system"
 )
 
 // The service starts a command in a unit of its own (conch-mcp@.service): another user, without conch's files, socket and processes.
@@ -22,17 +25,20 @@ import (
 //
 // The connection is of whole messages (SOCK_SEQPACKET). Its end, on either side, is the program's end.
 
-// Socket is the variable of conch.service with the path of that socket. Where it is set, a command runs in a unit or not at all.
-const Socket = "CONCH_MCP_SOCKET"
-
 const (
 	maxRequest = 64 << 10         // bytes of a command and its environment
 	maxOutcome = 4 << 10          // bytes
 	asking     = 10 * time.Second // that a unit waits for its request
 )
 
-// request is what the unit starts.
-type request struct{ Command, Env []string }
+// strict says that this process and its children may not write code that they run, as systemd's MemoryDenyWriteExecute= has it.
+var strict = sync.OnceValue(func() bool {
+	page, err := unix.Mmap(-1, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err == nil {
+		_ = unix.Munmap(page)
+	}
+	return err != nil
+})
 
 // outcome is how the program has ended.
 type outcome struct {
@@ -179,7 +185,7 @@ func (r request) run(conn *net.UnixConn, files []*os.File) (o outcome, err error
 			if err != nil || n == 0 {
 				buf[0] = byte(syscall.SIGKILL)
 			}
-			_ = syscall.Kill(-cmd.Process.Pid, syscall.Signal(buf[0]))
+			system.SignalGroup(cmd.Process, syscall.Signal(buf[0]))
 			if err != nil || n == 0 {
 				return
 			}
