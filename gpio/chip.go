@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"conch/device/system"
 )
 
 // The kernel's GPIO character device, version 2 (Documentation/userspace-api/gpio/chardev.rst; Linux 5.10), spoken directly
@@ -53,7 +53,7 @@ const (
 	flagPullDown  = 1 << 9
 	flagNoPull    = 1 << 10
 
-	eventSize      = int(unsafe.Sizeof(unix.GPIOV2LineEvent{}))
+	eventSize      = int(unsafe.Sizeof(lineEvent{}))
 	eventsAtOnce   = 16 // what the kernel keeps for one line by default; on top of it the oldest are dropped
 	linesInRequest = 64
 )
@@ -66,13 +66,8 @@ type kernel struct {
 
 var host = &kernel{dev: "/dev", ioctl: func(fd int, request uint, arg unsafe.Pointer) error {
 	for {
-		_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(arg))
-		switch errno {
-		case 0:
-			return nil
-		case unix.EINTR:
-		default:
-			return errno
+		if err := system.Ioctl(uintptr(fd), uintptr(request), arg); !errors.Is(err, syscall.EINTR) {
+			return err
 		}
 	}
 }}
@@ -104,7 +99,7 @@ func (k *kernel) chips() ([]*Chip, error) {
 	pattern := filepath.Join(k.dev, "gpiochip*")
 	paths, err := filepath.Glob(pattern)
 	if err != nil || len(paths) == 0 {
-		return nil, fmt.Errorf("%w: there is no %s; this is not a Pi, or its kernel has no GPIO character device", ErrNoChip, pattern)
+		return nil, fmt.Errorf("%w: there is no %s; %s", ErrNoChip, pattern, whyNoChip)
 	}
 	slices.SortFunc(paths, byNumber)
 	var all []*Chip
@@ -141,8 +136,8 @@ func (k *kernel) open(path string) (*Chip, error) {
 		return nil, err
 	}
 	c := &Chip{kernel: k, file: f, fd: int(f.Fd())}
-	var info unix.GPIOChipInfo
-	if err := k.ioctl(c.fd, unix.GPIO_GET_CHIPINFO_IOCTL, unsafe.Pointer(&info)); err != nil {
+	var info chipInfo
+	if err := k.ioctl(c.fd, getChipInfo, unsafe.Pointer(&info)); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, gone(err))
 	}
@@ -179,8 +174,8 @@ func (k *kernel) find(label string) (*Chip, error) {
 
 // there says whether the chip is still here: nil, or why not.
 func (c *Chip) there() error {
-	var info unix.GPIOChipInfo
-	return gone(c.kernel.ioctl(c.fd, unix.GPIO_GET_CHIPINFO_IOCTL, unsafe.Pointer(&info)))
+	var info chipInfo
+	return gone(c.kernel.ioctl(c.fd, getChipInfo, unsafe.Pointer(&info)))
 }
 
 // Close gives the chip back.
@@ -207,8 +202,8 @@ func (c *Chip) line(number int) (LineInfo, error) {
 
 // Info tells of a line without taking it.
 func (c *Chip) Info(offset int) (LineInfo, error) {
-	raw := unix.GPIOV2LineInfo{Offset: uint32(offset)}
-	if err := c.kernel.ioctl(c.fd, unix.GPIO_V2_GET_LINEINFO_IOCTL, unsafe.Pointer(&raw)); err != nil {
+	raw := lineInfo{Offset: uint32(offset)}
+	if err := c.kernel.ioctl(c.fd, getLineInfo, unsafe.Pointer(&raw)); err != nil {
 		return LineInfo{}, fmt.Errorf("ask %s for line %d: %w", c.Label, offset, gone(err))
 	}
 	info := LineInfo{Offset: offset, Name: text(raw.Name[:]), Consumer: text(raw.Consumer[:]),
@@ -229,7 +224,7 @@ func (c *Chip) request(offsets []int, flags uint64, values uint64) (*lineFile, e
 	if len(offsets) == 0 || len(offsets) > linesInRequest {
 		return nil, fmt.Errorf("%d lines in one request; 1 to %d go", len(offsets), linesInRequest)
 	}
-	var r unix.GPIOV2LineRequest
+	var r lineRequest
 	for i, o := range offsets {
 		r.Offsets[i] = uint32(o)
 	}
@@ -238,17 +233,16 @@ func (c *Chip) request(offsets []int, flags uint64, values uint64) (*lineFile, e
 	r.Config.Flags = flags
 	if flags&flagOutput != 0 {
 		r.Config.Num_attrs = 1
-		r.Config.Attrs[0] = unix.GPIOV2LineConfigAttribute{ // its third field is a union; here it holds values
-			Attr: unix.GPIOV2LineAttribute{Id: unix.GPIO_V2_LINE_ATTR_ID_OUTPUT_VALUES, Flags: values}, Mask: 1<<len(offsets) - 1}
+		r.Config.Attrs[0] = lineAttribute{Attr: lineLevels(values), Mask: 1<<len(offsets) - 1}
 	}
-	if err := c.kernel.ioctl(c.fd, unix.GPIO_V2_GET_LINE_IOCTL, unsafe.Pointer(&r)); err != nil {
+	if err := c.kernel.ioctl(c.fd, getLine, unsafe.Pointer(&r)); err != nil {
 		return nil, gone(err)
 	}
-	if err := unix.SetNonblock(int(r.Fd), true); err != nil {
-		_ = unix.Close(int(r.Fd))
+	file, err := lineOpened(int(r.Fd))
+	if err != nil {
 		return nil, err
 	}
-	f := &lineFile{kernel: c.kernel, file: os.NewFile(uintptr(r.Fd), "gpio lines"), lines: len(offsets)}
+	f := &lineFile{kernel: c.kernel, file: file, lines: len(offsets)}
 	raw, err := f.file.SyscallConn()
 	if err != nil {
 		_ = f.file.Close()
@@ -256,10 +250,10 @@ func (c *Chip) request(offsets []int, flags uint64, values uint64) (*lineFile, e
 	}
 	f.raw = raw
 	f.get = func(fd uintptr) {
-		f.err = f.kernel.ioctl(int(fd), unix.GPIO_V2_LINE_GET_VALUES_IOCTL, unsafe.Pointer(&f.values))
+		f.err = f.kernel.ioctl(int(fd), getValues, unsafe.Pointer(&f.values))
 	}
 	f.set = func(fd uintptr) {
-		f.err = f.kernel.ioctl(int(fd), unix.GPIO_V2_LINE_SET_VALUES_IOCTL, unsafe.Pointer(&f.values))
+		f.err = f.kernel.ioctl(int(fd), setValues, unsafe.Pointer(&f.values))
 	}
 	return f, nil
 }
@@ -272,14 +266,14 @@ type lineFile struct {
 	lines  int
 
 	// owned by the one who reads and writes; here so that nothing is allocated between an edge and silence
-	values   unix.GPIOV2LineValues
+	values   lineValues
 	err      error
 	get, set func(fd uintptr)
 }
 
 // read gives the levels, a bit each.
 func (f *lineFile) read() (uint64, error) {
-	f.values = unix.GPIOV2LineValues{Mask: 1<<f.lines - 1}
+	f.values = lineValues{Mask: 1<<f.lines - 1}
 	if err := f.raw.Control(f.get); err != nil {
 		return 0, err
 	}
@@ -288,7 +282,7 @@ func (f *lineFile) read() (uint64, error) {
 
 // write sets the levels of outputs.
 func (f *lineFile) write(bits uint64) error {
-	f.values = unix.GPIOV2LineValues{Bits: bits, Mask: 1<<f.lines - 1}
+	f.values = lineValues{Bits: bits, Mask: 1<<f.lines - 1}
 	if err := f.raw.Control(f.set); err != nil {
 		return err
 	}
@@ -299,7 +293,7 @@ func (f *lineFile) close() { _ = f.file.Close() }
 
 // gone makes sense of what the kernel says when a chip has been unbound.
 func gone(err error) error {
-	if errors.Is(err, unix.ENODEV) || errors.Is(err, unix.ENXIO) {
+	if errors.Is(err, syscall.ENODEV) || errors.Is(err, syscall.ENXIO) {
 		return fmt.Errorf("%w (%w)", ErrGone, err)
 	}
 	return err

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"conch/device/system"
 )
 
 // What the machine shows of its board. It is proposed and never taken: seven boards share GPIO17 and one of them
@@ -210,8 +210,8 @@ type i2cSMBus struct {
 
 func answersI2C(fd, address int) bool {
 	const slave, smbus, quick = 0x0703, 0x0720, 0 // I2C_SLAVE, I2C_SMBUS, I2C_SMBUS_QUICK
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), slave, uintptr(address)); errno != 0 {
-		return errors.Is(errno, unix.EBUSY) // a driver has it: somebody answered it once
+	if err := system.IoctlNumber(uintptr(fd), slave, uintptr(address)); err != nil {
+		return errors.Is(err, syscall.EBUSY) // a driver has it: somebody answered it once
 	}
 	return host.ioctl(fd, smbus, unsafe.Pointer(&i2cSMBus{size: quick})) == nil
 }

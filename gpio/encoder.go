@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // A rotary encoder is two switches, A and B, that close to ground a quarter of a step apart: from one detent to the next both go
@@ -151,14 +149,14 @@ func (e *Encoder) Run(ctx context.Context, on func(by int)) error {
 
 // take takes one event of the kernel.
 func (e *Encoder) take(raw []byte, on func(int)) {
-	id := binary.NativeEndian.Uint32(raw[unsafe.Offsetof(unix.GPIOV2LineEvent{}.Id):])
-	offset := binary.NativeEndian.Uint32(raw[unsafe.Offsetof(unix.GPIOV2LineEvent{}.Offset):])
+	id := binary.NativeEndian.Uint32(raw[unsafe.Offsetof(lineEvent{}.Id):])
+	offset := binary.NativeEndian.Uint32(raw[unsafe.Offsetof(lineEvent{}.Offset):])
 	bit := uint8(0b10)
 	if offset == e.a {
 		bit = 0b01
 	}
 	open := e.at.open &^ bit
-	if id == unix.GPIO_V2_LINE_EVENT_RISING_EDGE {
+	if id == risingEdge {
 		open |= bit
 	}
 	e.move(open, on)

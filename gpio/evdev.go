@@ -15,8 +15,6 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // A key of an input device is a button too: the hook switch of a speakerphone, a presenter, a pin that the gpio-key overlay
@@ -63,7 +61,7 @@ const (
 
 // inputEvent is struct input_event: a time of two longs, then type, code, value.
 const (
-	inputTime  = int(unsafe.Sizeof(unix.Timeval{}))
+	inputTime  = int(unsafe.Sizeof(inputClock{}))
 	inputEvent = inputTime + 8
 )
 
@@ -224,7 +222,7 @@ func grab(d InputDevice, codes []uint16) (*keyLine, error) {
 	}
 	if err = errors.Join(err, l.failed); err != nil {
 		_ = f.Close()
-		if errors.Is(err, unix.EBUSY) {
+		if errors.Is(err, syscall.EBUSY) {
 			return nil, fmt.Errorf("gpio: take the keys of %q: %w: another program has grabbed it", d.Name, ErrPinInUse)
 		}
 		return nil, fmt.Errorf("gpio: take the keys of %q: %w", d.Name, err)
@@ -282,7 +280,7 @@ func (k *keyLine) Wait(timeout time.Duration) bool {
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			return k.sync() // heals what was lost
-		case errors.Is(err, io.EOF), errors.Is(err, unix.ENODEV), err == nil && n == 0:
+		case errors.Is(err, io.EOF), errors.Is(err, syscall.ENODEV), err == nil && n == 0:
 			k.failed = fmt.Errorf("%w: the device is gone", ErrNoKeys)
 			return false
 		case err != nil:

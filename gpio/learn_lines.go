@@ -7,10 +7,9 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // LearnOptions say which pins may be watched and how to tell a person what happens.
@@ -115,7 +114,7 @@ func (w *watcher) take(bias Bias) (*lineFile, error) {
 		offsets = append(offsets, w.offsets[pin])
 	}
 	file, err := w.chip.request(offsets, flags, 0)
-	if errors.Is(err, unix.EBUSY) {
+	if errors.Is(err, syscall.EBUSY) {
 		return nil, fmt.Errorf("%w: another program has just taken one of the lines; try again", ErrPinInUse)
 	} else if err != nil {
 		return nil, err
@@ -194,8 +193,8 @@ func (w *watcher) watch(ctx context.Context, bias Bias) (Learned, bool, error) {
 		}
 		at := now()
 		for got := buf[:n]; len(got) >= eventSize; got = got[eventSize:] { // whole events only (gpiolib-cdev.c)
-			ev := (*unix.GPIOV2LineEvent)(unsafe.Pointer(&got[0]))
-			hear(learner.Edge(at, byOffset[ev.Offset], ev.Id == unix.GPIO_V2_LINE_EVENT_RISING_EDGE))
+			ev := (*lineEvent)(unsafe.Pointer(&got[0]))
+			hear(learner.Edge(at, byOffset[ev.Offset], ev.Id == risingEdge))
 		}
 		if err != nil { // nothing came: look whether something was lost
 			all, err := w.levels(file)

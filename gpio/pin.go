@@ -7,9 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // OpenButton takes a pin: "17" or "GPIO17", numbered as BCM does. Close it after Run has returned.
@@ -66,9 +65,9 @@ func (k *kernel) pin(pin, label string) (*Chip, LineInfo, string, error) {
 func (c *Chip) take(info LineInfo, name string, flags, values uint64, elsewhere string) (*lineFile, error) {
 	file, err := c.request([]int{info.Offset}, flags, values)
 	switch {
-	case errors.Is(err, unix.EBUSY):
+	case errors.Is(err, syscall.EBUSY):
 		return nil, fmt.Errorf("gpio: open %s: %w: %s holds it (see conch gpio list); end that, or %s", name, ErrPinInUse, busy(info), elsewhere)
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
+	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES):
 		return nil, fmt.Errorf("gpio: open %s: %w: %w", name, ErrNoRights, err)
 	case err != nil:
 		return nil, fmt.Errorf("gpio: open %s: %w", name, err)

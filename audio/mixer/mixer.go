@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
+	"conch/device/system"
 )
 
 // Control is one level, switch or choice of a card.
@@ -48,22 +48,17 @@ func Open(id string) (*Card, error) {
 	if err != nil || !is {
 		return nil, fmt.Errorf("mixer: there is no card %q", id)
 	}
-	f, err := os.OpenFile("/dev/snd/controlC"+number, os.O_RDWR|unix.O_CLOEXEC, 0)
+	f, err := os.OpenFile("/dev/snd/controlC"+number, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("mixer: %w", err)
 	}
-	return &Card{f: f, call: ioctl}, nil
+	return &Card{f: f, call: func(f *os.File, request uintptr, arg unsafe.Pointer) error {
+		return system.Ioctl(f.Fd(), request, arg)
+	}}, nil
 }
 
 // Close gives the mixer back.
 func (c *Card) Close() { _ = c.f.Close() }
-
-func ioctl(f *os.File, request uintptr, arg unsafe.Pointer) error {
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, f.Fd(), request, uintptr(arg)); errno != 0 {
-		return errno
-	}
-	return nil
-}
 
 // What the kernel calls its structures; int has the size of its long.
 type (

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -15,6 +14,8 @@ import (
 	"periph.io/x/conn/v3/physic"
 	"periph.io/x/conn/v3/spi"
 	"periph.io/x/devices/v3/apa102"
+
+	"conch/device/system"
 )
 
 // A row of APA102 (DotStar) LEDs on SPI, or on two pins that are moved by hand: the Adafruit bonnets have theirs on pins
@@ -132,14 +133,9 @@ func (s *spidev) ioctl(request uintptr, value unsafe.Pointer) error {
 	if err != nil {
 		return err
 	}
-	var errno syscall.Errno
-	err = raw.Control(func(fd uintptr) {
-		_, _, errno = syscall.Syscall(syscall.SYS_IOCTL, fd, request, uintptr(value))
-	})
-	if err == nil && errno != 0 {
-		err = errno
-	}
-	return err
+	var failed error
+	err = raw.Control(func(fd uintptr) { failed = system.Ioctl(fd, request, value) })
+	return errors.Join(err, failed)
 }
 
 // Tx writes; the LEDs say nothing.
