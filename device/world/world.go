@@ -19,14 +19,14 @@ import (
 	"os"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"conch/coordinator/turn"
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/provider"
+	"conch/device/system"
 )
 
 // Log events of the world.
@@ -284,24 +284,11 @@ func addresses() int {
 // watchNetwork tells of every change of links, addresses and routes (rtnetlink(7)), until ctx ends. A message that was lost
 // because too many came is a change as well.
 func watchNetwork(ctx context.Context, changes chan<- struct{}) error {
-	socket, err := openNetwork()
+	socket, err := system.Network(true)
 	if err != nil {
 		return err
 	}
 	return readNetwork(ctx, socket, changes)
-}
-
-func openNetwork() (*os.File, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
-	if err != nil {
-		return nil, os.NewSyscallError("socket", err)
-	}
-	groups := uint32(unix.RTMGRP_LINK | unix.RTMGRP_IPV4_IFADDR | unix.RTMGRP_IPV4_ROUTE | unix.RTMGRP_IPV6_IFADDR | unix.RTMGRP_IPV6_ROUTE)
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{Family: unix.AF_NETLINK, Groups: groups}); err != nil {
-		_ = unix.Close(fd)
-		return nil, os.NewSyscallError("bind", err)
-	}
-	return os.NewFile(uintptr(fd), "rtnetlink"), nil
 }
 
 // readNetwork reads until ctx ends, and closes the socket.
@@ -311,7 +298,7 @@ func readNetwork(ctx context.Context, socket *os.File, changes chan<- struct{}) 
 	defer stop()
 	buf := make([]byte, 8<<10)
 	for ctx.Err() == nil {
-		if _, err := socket.Read(buf); err != nil && !errors.Is(err, unix.ENOBUFS) {
+		if _, err := socket.Read(buf); err != nil && !errors.Is(err, syscall.ENOBUFS) {
 			return err
 		}
 		select {

@@ -17,6 +17,7 @@ import (
 	"conch/device/condition"
 	"conch/device/config"
 	"conch/device/provider"
+	"conch/device/system"
 )
 
 // The clock is set, the network comes: what is told apart, and what is no change.
@@ -156,7 +157,7 @@ func TestNetworkChangesAreNoticed(t *testing.T) {
 			done <- result{socket: err}
 			return
 		}
-		socket, err := openNetwork()
+		socket, err := system.Network(true)
 		if err != nil {
 			done <- result{socket: err}
 			return

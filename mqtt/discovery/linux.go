@@ -3,10 +3,7 @@
 package discovery
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"os"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -26,37 +23,4 @@ func shared(network, _ string, c syscall.RawConn) error {
 		}
 	}
 	return errors.Join(c.Control(set), err)
-}
-
-// watchNetwork says when interfaces or addresses may have changed, until ctx ends; several changes may be one word. An error
-// is that nothing will be said (a sandbox without AF_NETLINK): the caller then looks from time to time.
-func watchNetwork(ctx context.Context) (<-chan struct{}, error) {
-	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
-	if err != nil {
-		return nil, fmt.Errorf("discovery: open a netlink socket: %w", err)
-	}
-	if err := unix.Bind(fd, &unix.SockaddrNetlink{
-		Family: unix.AF_NETLINK, Groups: unix.RTMGRP_LINK | unix.RTMGRP_IPV4_IFADDR | unix.RTMGRP_IPV6_IFADDR,
-	}); err != nil {
-		_ = unix.Close(fd)
-		return nil, fmt.Errorf("discovery: listen for changes of the network: %w", err)
-	}
-	f := os.NewFile(uintptr(fd), "netlink")
-	stop := context.AfterFunc(ctx, func() { _ = f.Close() })
-	changes := make(chan struct{}, 1)
-	go func() { // ends with ctx
-		defer stop()
-		buf := make([]byte, 8192)
-		for {
-			// What it says is not read: the lists are asked for anew. Too much to say (ENOBUFS) is a change as well.
-			if _, err := f.Read(buf); errors.Is(err, os.ErrClosed) {
-				return
-			}
-			select {
-			case changes <- struct{}{}:
-			default:
-			}
-		}
-	}()
-	return changes, nil
 }

@@ -1,9 +1,8 @@
-//go:build !linux
+//go:build unix && !linux
 
 package discovery
 
 import (
-	"context"
 	"errors"
 	"syscall"
 )
@@ -13,8 +12,4 @@ func shared(_, _ string, c syscall.RawConn) error {
 	return errors.Join(c.Control(func(fd uintptr) {
 		err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
 	}), err)
-}
-
-func watchNetwork(context.Context) (<-chan struct{}, error) {
-	return nil, errors.New("discovery: no word of changes of the network on this system")
 }
