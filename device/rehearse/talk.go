@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"conch/companions/round"
 	"conch/device/printable"
 	"conch/device/room"
@@ -27,7 +25,7 @@ import (
 //	press        the same, where there is no space bar
 //	any line of a script, such as: kill bedroom
 func (r Rehearsal) Talk(ctx context.Context, in *os.File, screen *terminal.Screen) error {
-	atTerminal := term.IsTerminal(int(in.Fd()))
+	atTerminal := terminal.Keys(in)
 	r.person = screen
 	for _, d := range r.Room.Devices {
 		for _, c := range d.Cards {

@@ -12,11 +12,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"conch/device/language"
 	"conch/device/printable"
+	"conch/device/system"
 )
 
 // How a question ends that is not answered.
@@ -213,28 +213,25 @@ func await(ctx context.Context, read func() (string, error)) (string, error) {
 func typed(ctx context.Context, in *os.File) (string, error) {
 	const look, most = 100 * time.Millisecond, 4096
 	for {
-		fds := []unix.PollFd{{Fd: int32(in.Fd()), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, int(look.Milliseconds()))
+		first, err := system.Wait(look, in)
 		switch {
 		case ctx.Err() != nil:
 			return "", errLeft
-		case n > 0:
-		case err != nil && !errors.Is(err, unix.EINTR):
+		case err != nil:
 			return "", fmt.Errorf("setup: %w", err)
-		default:
+		case first < 0:
 			continue
 		}
 		break
 	}
 	var line []byte
 	for one := make([]byte, 1); len(line) < most; {
-		n, err := unix.Read(int(in.Fd()), one)
+		n, _ := in.Read(one)
 		switch {
 		case n == 1 && one[0] == '\n':
 			return string(line), nil
 		case n == 1:
 			line = append(line, one[0])
-		case errors.Is(err, unix.EINTR):
 		default: // Ctrl-D, or the terminal is gone
 			return "", errLeft
 		}

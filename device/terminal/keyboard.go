@@ -7,13 +7,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"conch/gpio"
 )
@@ -43,10 +40,10 @@ type Keyboard struct {
 
 	// owned by mu
 	mu    sync.Mutex
-	away  bool          // somebody else has the terminal, from before we stop until we go on
-	saved *unix.Termios // nil: the terminal is as it was found
-	kitty bool          // the protocol is on
-	asked bool          // for pastes in brackets
+	away  bool      // somebody else has the terminal, from before we stop until we go on
+	saved *settings // nil: the terminal is as it was found
+	kitty bool      // the protocol is on
+	asked bool      // for pastes in brackets
 
 	// owned by Run
 	keys keyDecoder
@@ -98,7 +95,7 @@ var errSignal = errors.New("signal")
 // the terminal. Others say that it has become larger, or that whoever had it meanwhile gave it back.
 func (k *Keyboard) watch(ctx context.Context, stop context.CancelCauseFunc) (done func()) {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGWINCH, unix.SIGCONT)
+	signal.Notify(signals, signalled()...)
 	watched := make(chan struct{})
 	go func() { // ends with Run: ctx is cancelled there
 		defer close(watched)
@@ -107,19 +104,16 @@ func (k *Keyboard) watch(ctx context.Context, stop context.CancelCauseFunc) (don
 			case <-ctx.Done():
 				return
 			case s := <-signals:
-				switch s {
-				case unix.SIGWINCH:
+				switch resized, back := signalMeans(s); {
+				case resized:
 					k.options.Screen.Redraw(false)
 					continue
-				case unix.SIGCONT: // after a SIGSTOP; Ctrl-Z sees to itself
+				case back: // after a SIGSTOP; Ctrl-Z sees to itself
 					k.again()
 					continue
 				}
 				k.Restore()
-				if s == unix.SIGQUIT { // now as if nobody had caught it: Go prints all stacks
-					signal.Reset(unix.SIGQUIT)
-					_ = unix.Kill(unix.Getpid(), unix.SIGQUIT)
-				}
+				quitAgain(s)
 				stop(errSignal)
 				return
 			}
@@ -155,22 +149,6 @@ func (k *Keyboard) again() {
 		return
 	}
 	k.options.Screen.Redraw(true)
-}
-
-// stopJob stops this process and all others of its job, and returns when they go on; at once where no shell could have them go on. The signal to
-// ourselves lies blocked in this thread first. Unblocked, it is carried out before the call returns, however busy the machine is; and whoever
-// lets the job go on earlier takes it away (signal(7): SIGCONT discards what would stop). So we have stopped neither later than we think nor twice.
-func stopJob() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var stop, before unix.Sigset_t
-	stop.Val[0] = 1 << (unix.SIGTSTP - 1)
-	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &stop, &before); err != nil {
-		return
-	}
-	_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGTSTP)
-	_ = unix.Kill(0, unix.SIGTSTP)
-	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
 }
 
 func (k *Keyboard) loop(ctx context.Context, r *reader, on func(gpio.Event)) error {
@@ -291,17 +269,9 @@ func (k *Keyboard) show(s string) { k.options.Screen.steer(s) }
 
 // take gives us single keys, unechoed, Ctrl-C among them, and leaves output as it is: others write to this terminal too. Needs mu.
 func (k *Keyboard) take() error {
-	fd := int(k.in.Fd())
-	found, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	found, err := singleKeys(int(k.in.Fd()))
 	if err != nil {
-		return fmt.Errorf("gpio: read the settings of the terminal: %w", err)
-	}
-	ours := *found
-	ours.Iflag &^= unix.ICRNL | unix.INLCR | unix.IXON
-	ours.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
-	ours.Cc[unix.VMIN], ours.Cc[unix.VTIME] = 1, 0
-	if err := unix.IoctlSetTermios(fd, unix.TCSETS, &ours); err != nil {
-		return fmt.Errorf("gpio: set the terminal: %w", err)
+		return err
 	}
 	if k.saved == nil {
 		k.saved = found
@@ -343,6 +313,6 @@ func (k *Keyboard) restore() {
 		k.show(kittyPop)
 	}
 	k.kitty, k.asked = false, false
-	_ = unix.IoctlSetTermios(int(k.in.Fd()), unix.TCSETS, k.saved)
+	k.saved.restore(int(k.in.Fd()))
 	k.saved = nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"conch/device/language"
@@ -76,8 +75,8 @@ func lookOf(env func(string) string) Look {
 // sized is the look with the size of now.
 func (s *Screen) sized() Look {
 	l := s.look
-	if size, err := unix.IoctlGetWinsize(int(s.file.Fd()), unix.TIOCGWINSZ); err == nil {
-		l.Width, l.Height = int(size.Col), int(size.Row)
+	if width, height, err := term.GetSize(int(s.file.Fd())); err == nil {
+		l.Width, l.Height = width, height
 	}
 	return l
 }
