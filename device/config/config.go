@@ -482,10 +482,10 @@ func homeOfUser() string {
 	return u.HomeDir
 }
 
-// firstDir is the first that is set; systemd joins several directories of one kind with colons.
+// firstDir is the first that is set; systemd joins several directories of one kind with colons, which are no part of a path there.
 func firstDir(dirs ...string) string {
 	for _, d := range dirs {
-		if first, _, _ := strings.Cut(d, ":"); first != "" {
+		if first, _, _ := strings.Cut(d, string(filepath.ListSeparator)); first != "" {
 			return first
 		}
 	}

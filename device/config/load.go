@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"conch/device/printable"
 	"conch/device/spelling"
+	"conch/device/system"
 )
 
 // LoadOptions says where to look. The zero value is what a plain `conch run` uses.
@@ -85,18 +87,22 @@ func Load(o LoadOptions) (*Config, error) {
 
 // Find is the file that Load reads when none is named: the user's own, else the system's, else none (empty).
 func Find(environ []string) string {
-	env := ReadEnvironment(environ)
-	own := under(env.Get("XDG_CONFIG_HOME"), "conch/conch.toml")
-	if own == "" {
-		own = under(env.Get("HOME"), ".config/conch/conch.toml") // XDG Base Directory: what an unset variable means
-	}
-	for _, path := range []string{own, "/etc/conch/conch.toml"} {
+	for _, path := range []string{Own(environ), "/etc/conch/conch.toml"} {
 		// What is there but cannot be read is an error of Load, not a reason to pass on silently.
 		if _, err := os.Lstat(path); path != "" && (err == nil || errors.Is(err, fs.ErrPermission)) {
 			return path
 		}
 	}
 	return ""
+}
+
+// Own is where a user's own file is, whether it is there or not; empty: this user has no home.
+func Own(environ []string) string {
+	env := ReadEnvironment(environ)
+	if own := under(env.Get("XDG_CONFIG_HOME"), "conch/conch.toml"); own != "" {
+		return own
+	}
+	return under(cmp.Or(env.Get("HOME"), env.Get("USERPROFILE")), ".config/conch/conch.toml") // XDG Base Directory: what an unset variable means
 }
 
 type environment struct{ values map[string]string }
@@ -194,7 +200,7 @@ func (l *loader) file(path string) {
 		l.doubtAll()
 		return
 	}
-	if info.Mode().Perm()&0o022 != 0 {
+	if system.Rights(info)&0o022 != 0 {
 		l.config.warn("%s: others may write to it (mode %04o); %s", path, info.Mode().Perm(), printable.Chmod("644", path))
 	}
 	l.parse(path, data)

@@ -12,6 +12,7 @@ import (
 	"conch/device/config"
 	"conch/device/control"
 	"conch/device/language"
+	"conch/device/system"
 )
 
 // A change is one file that is about to be written.
@@ -81,18 +82,23 @@ func writeAll(all []change, who string, l language.Language) error {
 // mountOf is the mount point that a file is below.
 func mountOf(path string) string {
 	dir := filepath.Dir(path)
-	var at syscall.Stat_t
-	if syscall.Stat(dir, &at) != nil {
-		return dir
-	}
-	for dir != "/" {
-		var above syscall.Stat_t
-		if syscall.Stat(filepath.Dir(dir), &above) != nil || above.Dev != at.Dev {
+	disk, ok := diskOf(dir)
+	for ok && dir != filepath.Dir(dir) {
+		if above, ok := diskOf(filepath.Dir(dir)); !ok || above != disk {
 			return dir
 		}
 		dir = filepath.Dir(dir)
 	}
 	return dir
+}
+
+func diskOf(dir string) (disk uint64, ok bool) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return 0, false
+	}
+	disk, _, ok = system.Place(info)
+	return disk, ok
 }
 
 // byHand is what a person writes where conch does not.
@@ -113,8 +119,8 @@ func newConfig() string {
 	if os.Getuid() == 0 {
 		return "/etc/conch/conch.toml"
 	}
-	if dir, err := os.UserConfigDir(); err == nil {
-		return filepath.Join(dir, "conch/conch.toml")
+	if own := config.Own(os.Environ()); own != "" {
+		return own
 	}
 	return "conch.toml"
 }
@@ -126,7 +132,7 @@ func mayWrite(cfg config.Config, l language.Language) error {
 		path = newConfig()
 	}
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		switch err := syscall.Access(dir, 3); { // W_OK and X_OK
+		switch err := system.Access(dir, system.Write|system.Pass); {
 		case errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir):
 			continue
 		case errors.Is(err, syscall.EACCES):
