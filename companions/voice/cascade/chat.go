@@ -405,6 +405,9 @@ func (m *mind) ask(ctx context.Context, messages []openai.ChatCompletionMessage,
 		if !full || try == mostRefits {
 			return s, lost, err
 		}
+		if room > 0 && room >= limit && m.denser() { // its tokens are shorter than estimated, its context is as known
+			continue
+		}
 		least := int(float64(size(fitted, some)) * dense / 2)
 		if room > 0 && room < limit {
 			least = room // what was taken for the context is not
@@ -430,6 +433,15 @@ func (m *mind) counted(ours int, theirs int64) {
 	if ours > 0 && theirs > int64(m.context/4) {
 		m.dense = min(max(m.dense, float64(theirs)/float64(ours)), bytesAToken)
 	}
+}
+
+// denser takes the tokens of the server for half as long as before; false: they are as short as can be.
+func (m *mind) denser() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	before := max(1, m.dense)
+	m.dense = min(2*before, bytesAToken)
+	return m.dense > before
 }
 
 // open asks, and again without what is refused: first what the refusal names, then all that a conversation can do without.

@@ -118,6 +118,18 @@ func TestAServerThatCountsMoreTokens(t *testing.T) {
 			t.Errorf("told %d times that the beginning is forgotten", forgot)
 		}
 	})
+	in(t, script, nil, func(w *world) { // a first question that is refused says nothing against the context that is known
+		for i := range 21 {
+			w.c.Do(turn.AddText{Turn: "t-1", Role: []string{"user", "assistant"}[i%2], Text: strings.Repeat("Wie lange dauert es denn? ", 4)})
+		}
+		w.c.Do(turn.CreateResponse{Turn: "t-1"})
+		if d := w.done(1); d.Status != turn.ResponseCompleted {
+			t.Errorf("%+v", d)
+		}
+		if w.c.mind.context != room {
+			t.Errorf("a context of %d tokens is taken for one of %d", room, w.c.mind.context)
+		}
+	})
 }
 
 // TestTheContextThatAServerLists: what a list of models says of the context is kept to, so that no request is refused.
