@@ -236,7 +236,7 @@ func (m *mind) answer(ctx context.Context, messages []openai.ChatCompletionMessa
 				e.why = "length"
 				break
 			}
-			beside := content(d.Reasoned) + content(d.Reasons) + content(d.Thinks)
+			beside := cmp.Or(content(d.Reasoned), content(d.Reasons), content(d.Thinks)) // some send it under two names
 			if thoughts.Len()+len(beside) <= mostBytes {
 				thoughts.WriteString(beside)
 			}

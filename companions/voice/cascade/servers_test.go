@@ -332,6 +332,8 @@ func TestServers(t *testing.T) {
 			Text: "<think>" + strings.Repeat("It may be so, or not. ", 2000) + "</think>\n\n" + three})}},
 		{name: "a server takes an answer for thoughts, of which no mark shows the end",
 			script: cascadetest.Script{Chat: says(cascadetest.Reply{Thinks: "They ask for the time.\n\n" + three})}},
+		{name: "a thought that has two names is one", script: cascadetest.Script{Chat: says(cascadetest.Reply{Lines: calls(
+			`{"choices":[{"index":0,"delta":{"reasoning_content":"It is three.","reasoning":"It is three."}}]}`)})}},
 		{name: "a model thinks aloud", script: cascadetest.Script{Chat: says(cascadetest.Reply{Text: "<think>\nThey ask for the time. Three.\n</think>\n\n" + three})}},
 		{name: "a server that has no room says so, and has it a moment later", script: cascadetest.Script{Chat: func(q cascadetest.Request) cascadetest.Reply {
 			if q.N == 1 || q.N == 2 {
