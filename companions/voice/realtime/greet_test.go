@@ -141,6 +141,24 @@ func TestWhatNoPersonChoseIsNotMissed(t *testing.T) {
 	}
 }
 
+// What a person chose, and a server refuses, is named.
+func TestWhatAPersonChoseIsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left []string
+		w := newWorld(t, func(cfg *Config) {
+			cfg.Noise, cfg.Omitted = "near_field", func(parts []string, _ string) { left = parts }
+		})
+		w.auto, w.onEvent = false, (&picky{refuses: []string{"session.audio.input.noise_reduction"}, param: true, named: true}).on
+		w.run()
+		defer w.stop()
+		time.Sleep(time.Millisecond)
+		w.want("ready")
+		if !slices.Equal(left, []string{"noise reduction"}) {
+			t.Errorf("without %q; want the noise reduction", left)
+		}
+	})
+}
+
 // The next session is asked for everything again: a server that was mended is not kept out of what it can do.
 func TestABentSessionIsWholeWhenRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -112,10 +112,14 @@ func (cfg *Config) used(d *Dialect, wished kit.Wishes) parts {
 
 // unasked are the parts that a person did not choose, and does not miss.
 func (cfg *Config) unasked() parts {
+	p := partTruncation
 	if cfg.Reasoning == auto {
-		return partNoise | partTruncation | partReasoning
+		p |= partReasoning
 	}
-	return partNoise | partTruncation
+	if cfg.Noise == farField {
+		p |= partNoise
+	}
+	return p
 }
 
 // scribe is what is left of a transcription.
