@@ -171,7 +171,7 @@ func (r *conversation) say(p *response) {
 	r.startPump(p)
 	p.audible, p.saying = true, true
 	r.items.ensure(p.item, p.turn).written = true
-	text := p.text
+	text := strings.ToValidUTF8(p.text, "")
 	r.wg.Go(func() {
 		pcm, err := r.cfg.Say(r.ctx, text)
 		select {
@@ -193,8 +193,9 @@ func (r *conversation) said(w written) {
 			p.status, p.say = turn.ResponseFailed, turn.WordsNoAnswer
 		}
 	default:
-		r.items.ensure(p.item, p.turn).received += len(w.pcm)
-		p.pump.Samples(p.item, w.pcm)
+		pcm := w.pcm[:min(len(w.pcm), samples(r.cfg.MaxAnswer))] // what is longer has no room at all
+		r.items.ensure(p.item, p.turn).received += len(pcm)
+		p.pump.Samples(p.item, pcm)
 	}
 	p.pump.Close()
 }
@@ -209,8 +210,8 @@ func (r *conversation) words(ev *inbound, silent bool) {
 	r.items.ensure(item, p.turn)
 	r.history.Write(item, p.turn, "assistant", ev.Delta)
 	r.out.Post(turn.Spoken{At: r.out.Now(), Turn: p.turn, Response: p.id, Item: item, Text: ev.Delta})
-	if silent && len(p.text) < mostWritten {
-		p.text += ev.Delta
+	if silent {
+		p.text += ev.Delta[:min(len(ev.Delta), mostWritten-len(p.text))]
 	}
 	if silent && !p.texted {
 		p.texted, p.item = true, item

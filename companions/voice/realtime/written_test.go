@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"conch/coordinator/turn"
 )
@@ -35,6 +36,18 @@ func TestAnAnswerInTextAloneIsSpokenHere(t *testing.T) {
 			if said != "It is three." {
 				t.Errorf("this machine says %q", said)
 			}
+		})
+	})
+	t.Run("longer than an answer may be", func(t *testing.T) {
+		long := func(cfg *Config) {
+			cfg.MaxAnswer = time.Second
+			cfg.Say = func(context.Context, string) ([]int16, error) { return make([]int16, 3*rate), nil }
+		}
+		in(t, long, func(w *world) {
+			w.ask("t-1")
+			w.peer(0).created("r1", "t-1")
+			w.peer(0).writes("r1", "i1", "It is three.")
+			w.want("started t-1 r1", "delta t-1 r1 24000", "done t-1 r1 completed")
 		})
 	})
 	t.Run("beside a call", func(t *testing.T) {
