@@ -14,7 +14,7 @@ import (
 )
 
 // A person at a device whose voice is a llama-server and a whisper-server: asks while the model loads, has the volume set, presses into an
-// answer, and the server stands still, dies and comes back while it runs. Speech is espeak-ng's, to a loudspeaker that nobody hears.
+// answer, and the server stands still, dies and comes back while it runs. Speech is espeak-ng's, to a null card.
 func TestADeviceConversesWithRealServers(t *testing.T) {
 	const (
 		year   = "The earth goes around its star, the sun, once in a year."
@@ -85,7 +85,7 @@ func TestADeviceConversesWithRealServers(t *testing.T) {
 	chat.Kill()
 	out, status := a.conch(t, "ask", "what is a year?")
 	if status == 0 || !strings.Contains(out, "ask: ") || strings.Contains(out, year) {
-		t.Errorf("nobody answers: status %d, %q", status, out)
+		t.Errorf("no answer: status %d, %q", status, out)
 	}
 	t.Logf("without a server: %s", out)
 	chat.Begin()

@@ -82,7 +82,7 @@ func newServer(t testing.TB, name, ext string, args []string) (s *Server, model 
 	dir, err := os.MkdirTemp(filepath.Join(root, "tmp"), name)
 	if err == nil {
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		err = os.Chmod(dir, 0o755) // the servers run as nobody
+		err = os.Chmod(dir, 0o755) // the servers run as the user nobody
 	}
 	if err != nil {
 		t.Fatalf("serverstest: a directory for a model in %s: %v", root, err)
@@ -99,7 +99,7 @@ func newServer(t testing.TB, name, ext string, args []string) (s *Server, model 
 	return s, model
 }
 
-// freePort is one of loopback that nobody has; it is none of those that the kernel gives to whoever dials.
+// freePort returns a port of loopback that no process holds, outside the range that the kernel gives to clients.
 func freePort() (string, error) {
 	for range 100 {
 		port := strconv.Itoa(20000 + rand.IntN(12000))
@@ -182,7 +182,7 @@ func (s *Server) Kill() {
 	}
 }
 
-// Freeze stops the process: it answers nobody and closes nothing. Thaw lets it go on.
+// Freeze stops the process: it answers no request and closes no connection. Thaw lets it go on.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
 // Thaw has it go on.

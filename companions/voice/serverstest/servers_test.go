@@ -41,7 +41,7 @@ func count(n int) string {
 	return strings.Join(all, " ")
 }
 
-// talk is a chain that converses with real servers, in real time; nobody listens to its speech.
+// talk is a chain that converses with real servers, in real time; its speech is discarded.
 type talk struct {
 	t     *testing.T
 	voice voice.Voice
