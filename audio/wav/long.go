@@ -22,13 +22,8 @@ type Long struct {
 // whole at either length.
 const around = 5 // parts of a second
 
-// NewLong reads the head of f, which it closes when it is closed, or if it is no WAV.
-func NewLong(f *os.File) (l *Long, err error) {
-	defer func() {
-		if err != nil {
-			f.Close()
-		}
-	}()
+// NewLong reads the head of f, which it closes when it is closed.
+func NewLong(f *os.File) (*Long, error) {
 	if err := regular(f.Name(), f); err != nil {
 		return nil, err
 	}
@@ -43,6 +38,9 @@ func NewLong(f *os.File) (l *Long, err error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("audio: read WAV: %w", err)
+	}
+	if size == 0 { // the program that wrote it ended before it could say how much there is
+		size = st.Size()
 	}
 	return &Long{f: f, of: of, data: data, count: max(0, min(size, st.Size()-data)) / int64(of.align)}, nil
 }

@@ -72,6 +72,9 @@ func readWAV(r io.Reader) (Sound, error) {
 	return readData(r, size, f)
 }
 
+// maxChunk is how many bytes may stand before the data: a cover.
+const maxChunk = 16 << 20
+
 // readHead reads up to the first sample.
 func readHead(r io.Reader) (of wavFormat, size int64, err error) {
 	var head [12]byte
@@ -107,8 +110,8 @@ func readHead(r io.Reader) (of wavFormat, size int64, err error) {
 			}
 			return *format, size, nil
 		default: // LIST, fact, bext, ...; chunks are padded to even sizes
-			if size > 1<<20 {
-				return of, 0, fmt.Errorf("chunk %q of %d bytes: at most 1 MiB may stand before the data", id, size)
+			if size > maxChunk {
+				return of, 0, fmt.Errorf("chunk %q of %d bytes: at most %d MiB may stand before the data", id, size, maxChunk>>20)
 			}
 			if _, err := io.CopyN(io.Discard, r, size+size&1); err != nil {
 				return of, 0, short(fmt.Sprintf("chunk %q of %d bytes", id, size), err)
