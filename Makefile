@@ -45,6 +45,7 @@ TEST_NEEDS := \
 	flac='command -v flac' \
 	vorbis-tools='command -v oggenc' \
 	opus-tools='command -v opusenc' \
+	ffmpeg='command -v ffmpeg' \
 	icecast2='command -v icecast2' \
 	libasound2-dev='ls /usr/include/alsa/pcm_external.h' \
 	alsa-utils='command -v aplay' \

@@ -37,7 +37,7 @@ var imports = map[string][]string{
 	"gpio/light/gen":                 {"gpio/light"},
 	"audio":                          {"device/spelling"},
 	"audio/…":                        {"audio", "audio/…"},
-	"audio/decode":                   {"audio", "audio/wav"},
+	"audio/decode":                   {"audio", "audio/wav", "device/system"},
 	"audio/mixer":                    {"device/system"},
 	"audio/stretch":                  {},
 	"audio/words":                    {"audio", "audio/decode", "device/language"},

@@ -90,7 +90,7 @@ func TestASearchInFLACIsBounded(t *testing.T) {
 	frame[len(frame)-1]++ // its checksum is wrong
 	b = append(b, bytes.Repeat(frame, 400_000)...)
 	r := &readers{Reader: bytes.NewReader(b)}
-	c, err := open(r, int64(len(b)))
+	c, err := open(r, 0, int64(len(b)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,6 +163,7 @@ func (*costly) head([]byte) (bool, error)     { return true, nil }
 func (*costly) rate() int                     { return 24000 }
 func (*costly) lead() int64                   { return 0 }
 func (*costly) anew()                         {}
+func (*costly) close()                        {}
 func (*costly) frames() int64                 { return 0 }
 func (c *costly) seek(int64) (forward, error) { return c, nil }
 func (c *costly) within(t *testing.T, err error) {
@@ -182,7 +183,7 @@ func TestWhatCostsTooMuchTimeIsGivenUp(t *testing.T) {
 		c.within(t, err)
 
 		c = &costly{}
-		_, err = (&file{f: os.Stdin, of: c}).From(0)
+		_, err = (&file{f: os.Stdin, parts: []part{{of: c}}}).From(0)
 		c.within(t, err)
 	})
 }

@@ -1,8 +1,11 @@
-// Package decode plays what people have: MP3, FLAC, Ogg Vorbis and Ogg Opus, from a file or from a stream that does not end. What a
-// thing is, its first bytes say, and not its name. Everything becomes samples at audio.Rate, mono.
+// Package decode plays what people have, from a file or from a stream that does not end. What a thing is, its first bytes say, and not its
+// name. Everything becomes samples at audio.Rate, mono.
 //
 //	file    Open: any sample of it can be had at once, and is the same however one came to it, so that a bookmark is exact
 //	stream  Live: from where it begins, in the order in which it comes
+//
+// FLAC, Ogg Vorbis, Ogg Opus and WAV are decoded here. What else there is, AAC first of all, ffmpeg decodes where it is installed, in a
+// process of its own that reaches nothing else; MP3 too, and where it is not installed a library does, less exactly.
 //
 // A file is read as it is played; no more of it is in memory than a second of its sound and, of an MP3, where its frames are. What
 // is damaged is left out and decoded no further than to the next whole piece; what is cut off is played as far as it goes. A decoder
@@ -11,6 +14,7 @@ package decode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +42,21 @@ type forward interface {
 	next() (pcm []int16, at int64, err error)
 	// rate is that of what next gave last.
 	rate() int
+	close()
+}
+
+// partError says that another sound begins in a file: at which byte, and how many frames the one before it has had.
+type partError struct{ offset, frames int64 }
+
+func (p partError) Error() string { return fmt.Sprintf("another sound begins at byte %d", p.offset) }
+
+// behind has a partError say how many frames came before it.
+func behind(err error, frames int64) error {
+	if p := (partError{}); errors.As(err, &p) {
+		p.frames = max(0, frames)
+		return p
+	}
+	return err
 }
 
 // container is a file whose kind is known.
@@ -51,17 +70,23 @@ type container interface {
 
 // Our choices.
 const (
-	sniffed    = 64 << 10 // bytes in which a sound must begin
+	sniffed    = 4 << 20  // bytes in which the sound of a file must begin
+	maxLost    = 64 << 10 // bytes in which that of a stream must begin
 	maxGarbage = 16 << 20 // bytes of a file that are none of its sound, in one piece: a cover
 	maxBroken  = 100      // damaged pieces in a row
 	maxTag     = 256 << 20
 	maxTags    = 64
+	maxParts   = 4096            // sounds one behind the other
+	forever    = 1 << 60         // frames: the end is not known
 	maxWait    = 4 * time.Second // of decoding for one piece, and of decoding what comes before a place: a press waits for neither
 )
 
 var (
 	errBroken = errors.New("it is damaged")
-	errSlow   = unfitError{say: "it takes conch too long to decode"}
+	errSilent = unfitError{"there is no sound in it"}
+
+	errUnknown = unfitError{"it is no sound that conch knows"}
+	errSlow    = unfitError{"it takes conch too long to decode"}
 )
 
 // Open reads the head of f, which it closes when it is closed, or if it cannot be played: then the error says what it is, and not which.
@@ -76,24 +101,32 @@ func Open(f *os.File) (l Long, err error) {
 	case err != nil:
 		return nil, err
 	case !st.Mode().IsRegular():
-		return nil, unfitError{say: "it is no file"}
+		return nil, unfitError{"it is no file"}
 	}
-	var c container
-	if err := safely(func() (err error) {
-		c, err = open(f, st.Size())
-		return err
-	}); err != nil {
+	l, err = newFile(f, st.Size())
+	if err == nil && l == nil {
+		if l, err = wav.NewLong(f); err == nil && l.Samples() == 0 {
+			err = errSilent
+		}
+	}
+	if foreign := (ForeignError{}); (errors.As(err, &foreign) || errors.Is(err, errUnknown) || errors.Is(err, wav.ErrKind)) && ffmpeg() != "" {
+		c, e := openChild(f)
+		if e == nil {
+			l, e = begin(&file{f: f, parts: []part{{of: c}}})
+		}
+		if e == nil || !errors.Is(err, errUnknown) {
+			err = e
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
-	if c == nil {
-		return wav.NewLong(f)
-	}
-	return newFile(f, c)
+	return l, nil
 }
 
-// open finds out what a file is; nil: a WAV.
-func open(f io.ReaderAt, size int64) (container, error) {
-	at, err := behindTags(f)
+// open finds out what a file is, from a byte on; nil: a WAV.
+func open(f io.ReaderAt, at, size int64) (container, error) {
+	at, err := behindTags(f, at)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +146,7 @@ func open(f io.ReaderAt, size int64) (container, error) {
 		return openOgg(f, at, size)
 	case kindMP3, kindUnknown:
 		c, err := openMP3(f, at, size)
-		if err != nil && kindOf(head) == kindUnknown {
+		if foreign := (ForeignError{}); err != nil && kindOf(head) == kindUnknown && !errors.As(err, &foreign) {
 			return nil, what(head)
 		}
 		return c, err
@@ -121,11 +154,11 @@ func open(f io.ReaderAt, size int64) (container, error) {
 	return nil, what(head)
 }
 
-// behindTags is where the ID3 tags at the beginning end.
-func behindTags(f io.ReaderAt) (at int64, err error) {
+// behindTags is where the tags at the beginning end.
+func behindTags(f io.ReaderAt, at int64) (int64, error) {
 	for range maxTags {
-		var h [10]byte
-		if n, err := f.ReadAt(h[:], at); n < len(h) {
+		var h [16]byte
+		if n, err := f.ReadAt(h[:], at); n < 10 {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
@@ -136,14 +169,17 @@ func behindTags(f io.ReaderAt) (at int64, err error) {
 			return at, nil
 		}
 		if at += size; at > maxTag {
-			return 0, unfitError{say: "its tag is of more than 256 MiB"}
+			return 0, unfitError{"its tag is of more than 256 MiB"}
 		}
 	}
-	return 0, unfitError{say: "it has nothing but tags"}
+	return 0, unfitError{"it has nothing but tags"}
 }
 
-// tagSize is the length of an ID3v2 tag with its head.
+// tagSize is the length of an ID3v2 or APEv2 tag with its head.
 func tagSize(h []byte) (int64, bool) {
+	if len(h) >= 16 && string(h[:8]) == "APETAGEX" {
+		return 32 + int64(binary.LittleEndian.Uint32(h[12:])), true
+	}
 	if len(h) < 10 || string(h[:3]) != "ID3" || h[6]|h[7]|h[8]|h[9] >= 0x80 {
 		return 0, false
 	}
@@ -196,29 +232,25 @@ func kindOf(b []byte) kind {
 	}
 	if h, ok := mp3Header(b); ok && h.layer == 3 {
 		return kindMP3
+	} else if ok {
+		return kindOther
 	}
 	return kindUnknown
 }
 
-// ForeignError is sound that is known, and not for us.
+// ForeignError is sound that ffmpeg decodes, which is not installed.
 type ForeignError struct{ Is string }
 
 func (f ForeignError) Error() string {
-	return "it is " + f.Is + "; conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV (convert it: ffmpeg -i IN -ar 44100 OUT.mp3)"
+	return "it is " + f.Is + ", for which ffmpeg has to be installed (" + install + ")"
 }
+
+const install = "sudo apt install ffmpeg"
 
 // unfitError is a sound, or no sound, that cannot be played as it is.
-type unfitError struct {
-	say  string
-	make string // a command that makes of it what can be played; empty: none does
-}
+type unfitError struct{ say string }
 
-func (n unfitError) Error() string {
-	if n.make == "" {
-		return n.say
-	}
-	return n.say + " (convert it: " + n.make + ")"
-}
+func (n unfitError) Error() string { return n.say }
 
 // Words are why a file cannot be played as a person wants to hear it, without numbers, paths and commands.
 func Words(err error) string {
@@ -228,11 +260,11 @@ func Words(err error) string {
 	)
 	switch {
 	case errors.As(err, &foreign):
-		return "it is " + foreign.Is + ", which conch does not play"
+		return "it is " + foreign.Is + ", for which ffmpeg has to be installed"
 	case errors.As(err, &not):
 		return not.say
 	case errors.Is(err, wav.ErrKind):
-		return "it is a WAV file of a kind that conch does not play"
+		return "it is a WAV file of a rare kind, for which ffmpeg has to be installed"
 	case errors.Is(err, fs.ErrPermission):
 		return "conch may not read it"
 	case ended(err):
@@ -243,14 +275,10 @@ func Words(err error) string {
 	return errBroken.Error()
 }
 
-// Remedy is a command that makes of a file IN one, OUT, that can be played; empty: none does. Of 8 kHz it would make MP3 of the kind 2.5.
+// Remedy is a command after which a file can be played; empty: none is known.
 func Remedy(err error) string {
-	var not unfitError
-	switch foreign := (ForeignError{}); {
-	case errors.As(err, &foreign), errors.Is(err, wav.ErrKind):
-		return "ffmpeg -i IN -ar 44100 OUT.mp3"
-	case errors.As(err, &not):
-		return not.make
+	if foreign := (ForeignError{}); errors.As(err, &foreign) || errors.Is(err, wav.ErrKind) && ffmpeg() == "" {
+		return install
 	}
 	return ""
 }
@@ -264,11 +292,14 @@ func what(b []byte) error {
 	}
 	switch text := bytes.ToLower(bytes.TrimLeft(b, " \t\r\n\ufeff")); {
 	case len(b) == 0:
-		return unfitError{say: "it is empty"}
+		return unfitError{"it is empty"}
 	case bytes.HasPrefix(text, []byte("<!doctype html")), bytes.HasPrefix(text, []byte("<html")):
-		return unfitError{say: "it is a page of the web, and no sound"}
+		return unfitError{"it is a page of the web, and no sound"}
 	}
-	return unfitError{"it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "ffmpeg -i IN -ar 44100 OUT.mp3"}
+	if h, ok := mp3Header(b); ok && h.layer != 3 {
+		return ForeignError{fmt.Sprintf("MPEG sound of layer %d", h.layer)}
+	}
+	return errUnknown
 }
 
 // safely has a panic of somebody else's decoder be an error: it has met what nobody thought of.

@@ -314,18 +314,20 @@ func TestAStreamSoundsFromWhereItBegins(t *testing.T) {
 
 func TestWhatCannotBePlayedSaysWhatItIs(t *testing.T) {
 	dir := t.TempDir()
+	t.Setenv("PATH", "")
 	for _, row := range []struct{ bytes, says string }{
 		{"", "it is empty"},
-		{"hello, this is no sound at all", "it is none of MP3, FLAC"},
-		{"\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00", "it is AAC or ALAC (M4A, M4B); conch plays"},
-		{"\xff\xf1\x50\x80\x02\x1f\xfc", "it is AAC; conch plays"},
+		{"hello, this is no sound at all", "it is no sound that conch knows"},
+		{"\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00", "it is AAC or ALAC (M4A, M4B), for which ffmpeg has to be installed"},
+		{"\xff\xf1\x50\x80\x02\x1f\xfc", "it is AAC, for which ffmpeg"},
+		{"\xff\xfd\xa4\x04" + strings.Repeat("\x00", 600), "it is MPEG sound of layer 2, for which"},
 		{"<!DOCTYPE html><title>404</title>", "it is a page of the web"},
 		{"OggS\x00\x02", "EOF"},
 		{"fLaC\x00\x00\x00\x22", "EOF"},
 		{"RIFF\x00\x00\x00\x00WAVE", "has no data chunk"},
 		{"ID3\x04\x00\x00\x7f\x7f\x7f\x7f", "its tag is of more than 256 MiB"},
 		{"ID3\x04\x00\x00\x00\x7f\x7f\x7f", "it is empty"},
-		{strings.Repeat("\xff", 4000), "it is none of MP3"},
+		{strings.Repeat("\xff", 4000), "it is no sound that conch knows"},
 	} {
 		name := filepath.Join(dir, "x.mp3")
 		if err := os.WriteFile(name, []byte(row.bytes), 0o600); err != nil {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 
@@ -60,11 +61,22 @@ func openFLAC(f io.ReaderAt, at, size int64) (container, error) {
 			return nil, io.ErrUnexpectedEOF
 		}
 	}
-	if fl.hz == 0 {
-		return nil, errFLAC
-	}
 	fl.begin = at
-	return fl, nil
+	if h, _, err := fl.from(at).find(); err == nil { // what STREAMINFO says of it is wrong in files that were cut
+		fl.block = int64(h.BlockSize)
+	}
+	return fl, fl.check()
+}
+
+// check says why the library cannot decode it; nil: it can.
+func (f *flacFile) check() error {
+	if f.hz == 0 {
+		return errFLAC
+	}
+	if f.bits > flacBits {
+		return ForeignError{fmt.Sprintf("FLAC of %d bits", f.bits)}
+	}
+	return nil
 }
 
 // readFLAC reads what comes before the frames of a stream.
@@ -95,13 +107,11 @@ func readFLAC(r *bufio.Reader) (*flacFile, error) {
 			return nil, err
 		}
 	}
-	if fl.hz == 0 {
-		return nil, errFLAC
-	}
-	return fl, nil
+	return fl, fl.check()
 }
 
 const (
+	flacBits   = 24      // of a sample, at most: the library takes no others
 	flacInfo   = 18      // bytes of STREAMINFO up to what is of use here
 	flacBlocks = 4000    // of metadata
 	flacFrame  = 4 << 20 // bytes of a frame: 65,536 samples of 8 channels, of 33 bits each, and their heads
@@ -119,6 +129,9 @@ func (f *flacFile) rate() int     { return f.hz }
 func (f *flacFile) frames() int64 { return f.total }
 
 func (f *flacFile) seek(place int64) (forward, error) {
+	if place <= f.block {
+		return f.from(f.begin), nil
+	}
 	at := bisect(f.begin, f.size, place, func(offset, to int64) (int64, int64, bool) {
 		d := f.from(offset)
 		for range maxBroken {
@@ -144,6 +157,7 @@ type flacForward struct {
 	of     *flacFile
 	r      *bufio.Reader
 	offset int64 // of what r gives next
+	end    int64 // behind the last frame
 	broken int
 }
 
@@ -155,6 +169,9 @@ func (d *flacForward) find() (*frame.Frame, int64, error) {
 		b, err := d.r.Peek(flacHead)
 		if len(b) < 6 {
 			return nil, 0, errors.Join(err, io.EOF)
+		}
+		if string(b[:4]) == "fLaC" && d.offset > d.of.begin {
+			return nil, 0, partError{offset: d.offset}
 		}
 		if b[0] == 0xff && b[1]&0xfe == 0xf8 {
 			if h, err := frame.New(bytes.NewReader(b)); err == nil {
@@ -211,11 +228,12 @@ func (c *counted) Read(b []byte) (int, error) {
 }
 
 func (d *flacForward) rate() int { return d.of.hz }
+func (d *flacForward) close()    {}
 
 func (d *flacForward) next() ([]int16, int64, error) {
 	for {
 		if _, _, err := d.find(); err != nil {
-			return nil, 0, err
+			return nil, 0, behind(err, d.end)
 		}
 		fr, err := d.parse()
 		if err != nil {
@@ -225,19 +243,27 @@ func (d *flacForward) next() ([]int16, int64, error) {
 			continue
 		}
 		d.broken = 0
-		bits := int(fr.BitsPerSample)
-		if bits == 0 {
-			bits = d.of.bits
-		}
-		pcm := make([]int16, fr.BlockSize)
-		scale := 32768 / float64(int64(1)<<(bits-1)) / float64(len(fr.Subframes))
-		for i := range pcm {
-			sum := 0.0
-			for _, s := range fr.Subframes {
-				sum += float64(s.Samples[i])
-			}
-			pcm[i] = audio.Saturate(float32(sum * scale))
-		}
-		return pcm, d.place(fr), nil
+		pcm := d.of.mono(fr)
+		at := d.place(fr)
+		d.end = at + int64(len(pcm))
+		return pcm, at, nil
 	}
+}
+
+// mono is the middle of the channels of a frame.
+func (f *flacFile) mono(fr *frame.Frame) []int16 {
+	bits := int(fr.BitsPerSample)
+	if bits == 0 {
+		bits = f.bits
+	}
+	pcm := make([]int16, fr.BlockSize)
+	scale := 32768 / float64(int64(1)<<(bits-1)) / float64(len(fr.Subframes))
+	for i := range pcm {
+		sum := 0.0
+		for _, s := range fr.Subframes {
+			sum += float64(s.Samples[i])
+		}
+		pcm[i] = audio.Saturate(float32(sum * scale))
+	}
+	return pcm
 }

@@ -88,7 +88,7 @@ func samples(f *testing.F, magic string) {
 func played(t *testing.T, b []byte) {
 	if c, err := safelyOpen(b); err == nil && c != nil && fits(c.rate()) == nil {
 		for _, from := range []int{0, 30000} {
-			l := &file{f: os.Stdin, of: c}
+			l := &file{f: os.Stdin, parts: []part{{of: c}}}
 			for range 20 {
 				pcm, err := l.From(from)
 				if err != nil {
@@ -113,7 +113,7 @@ func played(t *testing.T, b []byte) {
 
 func safelyOpen(b []byte) (c container, err error) {
 	err = safely(func() (err error) {
-		c, err = open(bytes.NewReader(b), int64(len(b)))
+		c, err = open(bytes.NewReader(b), 0, int64(len(b)))
 		return err
 	})
 	return c, err
@@ -168,7 +168,7 @@ func TestMendedSoundsArePlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pcm, err := (&file{f: os.Stdin, of: c}).From(0); err != nil || len(pcm) != 4096 || pcm[0] != 0x0102 {
+	if pcm, err := (&file{f: os.Stdin, parts: []part{{of: c}}}).From(0); err != nil || len(pcm) != 4096 || pcm[0] != 0x0102 {
 		t.Errorf("%d samples, %v", len(pcm), err)
 	}
 	b := heads()["in order"]

@@ -133,8 +133,9 @@ func (v vorbisSetup) bytes() []byte {
 	}
 	w.put(6, 0).put(16, 0)                     // times
 	w.put(6, 0).put(16, v.floor)               // floors
-	w.put(5, 0).put(3, 0).put(2, 0).put(8, 0)  // no partition, and the class that there always is
-	w.put(2, 0).put(4, 4)                      // up to 16
+	w.put(5, 1).put(4, 0)                      // a partition …
+	w.put(3, 0).put(2, 0).put(8, 0)            // … and its class
+	w.put(2, 0).put(4, 4).put(4, 3)            // up to 16
 	w.put(6, 0).put(16, 1).put(24, v.begin)    // residues
 	w.put(24, v.end).put(24, v.size).put(6, 0) // of one class …
 	w.put(8, 0).put(3, 1).put(1, 0).put(8, 0)  // … and one book
@@ -190,6 +191,7 @@ func heads() map[string][]byte {
 
 // No head has a decoder take more memory than a sound needs, and whatever it is it comes to an end.
 func TestAHeadIsBoundedBeforeADecoderReadsIt(t *testing.T) {
+	t.Setenv("PATH", "")
 	for name, b := range heads() {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasPrefix(name, "in order") != (checked(t, b) == nil) && !strings.HasPrefix(name, "a second") {
@@ -213,7 +215,9 @@ func checked(t *testing.T, b []byte) (refused error) {
 		t.Fatal(err)
 	}
 	l, refused := Open(f)
-	if refused == nil {
+	if errors.Is(refused, errSilent) { // its head is in order
+		return nil
+	} else if refused == nil {
 		_, err := l.From(0)
 		t.Logf("from its beginning: %v", err)
 		l.Close()

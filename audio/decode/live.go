@@ -2,9 +2,10 @@ package decode
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
-	"math"
+	"strconv"
 
 	"conch/audio"
 )
@@ -38,9 +39,12 @@ func NewLive(r io.Reader) (*Live, error) {
 	l := &Live{}
 	switch kind := kindOf(head); kind {
 	case kindOgg:
-		l.dec = &oggForward{pages: newOggPages(b, 0, sniffed), live: true}
+		l.dec = &oggForward{pages: newOggPages(b, 0, maxLost), live: true}
 	case kindMP3, kindUnknown: // it may begin in the middle of a frame
-		frames := newMP3Frames(b, 0, mp3Head{}, sniffed)
+		if isADTS(b) {
+			return l, l.foreign(b, ForeignError{"AAC"})
+		}
+		frames := newMP3Frames(b, 0, mp3Head{}, maxLost)
 		h, err := frames.find()
 		if err != nil {
 			if ended(err) || kind == kindUnknown {
@@ -48,7 +52,10 @@ func NewLive(r io.Reader) (*Live, error) {
 			}
 			return nil, err
 		}
-		l.dec = &mp3Forward{frames: frames, of: h, end: math.MaxInt64}
+		frames.live = true
+		if l.dec, err = newMP3Forward(mp3Source{frames, -1}, h, 0, forever); err != nil {
+			return nil, err
+		}
 	case kindFLAC: // of which the beginning has to be there
 		of, err := readFLAC(b)
 		if err != nil {
@@ -56,10 +63,47 @@ func NewLive(r io.Reader) (*Live, error) {
 		}
 		l.dec = &flacForward{of: of, r: b}
 	default:
-		return nil, what(head)
+		return l, l.foreign(b, what(head))
 	}
 	return l, nil
 }
+
+// foreign has ffmpeg decode a stream, or says that it is not there.
+func (l *Live) foreign(r io.Reader, is error) error {
+	if foreign := (ForeignError{}); ffmpeg() == "" || !errors.As(is, &foreign) {
+		return is
+	}
+	c, err := startChild(nil, func(w io.Writer) error {
+		_, err := io.Copy(w, r)
+		return err
+	}, "-protocol_whitelist", "pipe", "-format_whitelist", childKinds, "-probesize", strconv.Itoa(childProbes), "-analyzeduration", "0",
+		"-i", "pipe:0", "-map", "0:a:0", "-ac", "1", "-ar", strconv.Itoa(audio.Rate), "-f", "s16le", "pipe:1")
+	l.dec = &childForward{c: c, hz: audio.Rate, end: forever}
+	return err
+}
+
+// isADTS says whether two frames of AAC follow each other at the beginning of a stream, which may begin in the middle of one.
+func isADTS(r *bufio.Reader) bool {
+	b, _ := r.Peek(4 << 10)
+	for i := range b {
+		n := adtsSize(b[i:])
+		if n > 0 && i+n < len(b) && adtsSize(b[i+n:]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// adtsSize is the length of a frame of AAC with its head (ISO 14496-3, 1.A.2.2); 0: it is none.
+func adtsSize(b []byte) int {
+	if len(b) < 6 || b[0] != 0xff || b[1]&0xf6 != 0xf0 || b[2]&0x3c > 12<<2 {
+		return 0
+	}
+	return int(b[3]&3)<<11 | int(b[4])<<3 | int(b[5])>>5
+}
+
+// Close ends the decoder. Its reader has to have been closed before.
+func (l *Live) Close() { l.dec.close() }
 
 // Next gives the samples that come next, at least one; io.EOF where the stream has ended.
 func (l *Live) Next() (pcm []int16, err error) {

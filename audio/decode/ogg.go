@@ -2,11 +2,14 @@ package decode
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/mewkiz/flac/frame"
 )
 
 // oggPage is one of an Ogg stream (RFC 3533 6).
@@ -131,6 +134,7 @@ type oggForward struct {
 	serial uint32
 	codec  oggCodec
 	ready  bool // its heads were read
+	other  bool // a stream was passed over
 	packet []byte
 	cut    bool // packet has no beginning, or not all of what it had
 	at     int64
@@ -140,6 +144,7 @@ type oggForward struct {
 }
 
 func (o *oggForward) rate() int { return o.codec.rate() }
+func (o *oggForward) close()    {}
 
 func (o *oggForward) next() ([]int16, int64, error) {
 	for o.spent = 0; ; {
@@ -147,10 +152,8 @@ func (o *oggForward) next() ([]int16, int64, error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if page.flags&oggFirst != 0 && (o.codec == nil || o.live && page.serial != o.serial) {
-			if err := o.begin(page); err != nil {
-				return nil, 0, err
-			}
+		if err := o.begin(page); err != nil {
+			return nil, 0, err
 		}
 		if o.codec == nil || page.serial != o.serial {
 			continue
@@ -165,26 +168,33 @@ func (o *oggForward) next() ([]int16, int64, error) {
 	}
 }
 
-// begin looks at the first page of a sound.
+// begin looks at a page: the first one of a stream that can be decoded begins a sound, others are passed over.
 func (o *oggForward) begin(page oggPage) error {
-	codec, err := oggCodecOf(page.body)
-	if err != nil {
-		return err
+	switch first := page.flags&oggFirst != 0; {
+	case first && o.codec != nil && page.serial != o.serial && o.ready && !o.live:
+		return partError{page.offset, max(0, o.at)}
+	case first && (o.codec == nil || o.live && page.serial != o.serial):
+		codec := oggCodecOf(page.body)
+		if o.other = o.other || codec == nil; codec != nil {
+			o.codec, o.serial, o.ready, o.known, o.packet, o.cut = codec, page.serial, false, false, o.packet[:0], false
+		}
+	case o.codec == nil && o.other:
+		return ForeignError{"Ogg without Vorbis, Opus or FLAC in it"}
 	}
-	o.codec, o.serial, o.ready, o.known, o.packet, o.cut = codec, page.serial, false, false, o.packet[:0], false
 	return nil
 }
 
-func oggCodecOf(head []byte) (oggCodec, error) {
+// oggCodecOf knows a stream by its first packet; nil: it is none that is decoded here.
+func oggCodecOf(head []byte) oggCodec {
 	switch {
 	case len(head) > 8 && string(head[:8]) == "OpusHead":
-		return &opusCodec{}, nil
+		return &opusCodec{}
 	case len(head) > 7 && string(head[:7]) == "\x01vorbis":
-		return &vorbisCodec{}, nil
+		return &vorbisCodec{}
 	case len(head) > 5 && string(head[1:5]) == "FLAC":
-		return nil, unfitError{"it is FLAC in Ogg, which conch does not play", "ffmpeg -i IN OUT.flac"}
+		return &flacCodec{}
 	}
-	return nil, unfitError{"it is Ogg with something else than Vorbis or Opus in it", "ffmpeg -i IN -ar 44100 OUT.mp3"}
+	return nil
 }
 
 // decode goes through the packets that end in a page.
@@ -282,10 +292,8 @@ func openOgg(f io.ReaderAt, at, size int64) (container, error) {
 		if n == oggHeads {
 			return nil, errBroken
 		}
-		if page.flags&oggFirst != 0 && fw.codec == nil {
-			if err := fw.begin(page); err != nil {
-				return nil, err
-			}
+		if err := fw.begin(page); err != nil {
+			return nil, err
 		}
 		if fw.codec == nil || page.serial != fw.serial {
 			continue
@@ -341,3 +349,32 @@ func (o *oggFile) seek(place int64) (forward, error) {
 	fw.packet, fw.cut, fw.known, fw.at = nil, false, at == o.begin, -fw.codec.lead()
 	return &fw, nil
 }
+
+// flacCodec has a head, and behind it as many packets of metadata as it says (Ogg FLAC 1.0).
+type flacCodec struct {
+	of    flacFile
+	heads int
+}
+
+func (f *flacCodec) head(packet []byte) (bool, error) {
+	if f.heads++; f.heads == 1 {
+		if len(packet) < 17+flacInfo {
+			return false, errFLAC
+		}
+		f.of.info(packet[17:])
+		return false, f.of.check()
+	}
+	return packet[0]&0x80 != 0, nil
+}
+
+func (f *flacCodec) decode(dst []int16, packet []byte) ([]int16, error) {
+	fr, err := frame.Parse(bytes.NewReader(packet))
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, f.of.mono(fr)...), nil
+}
+
+func (f *flacCodec) rate() int   { return f.of.hz }
+func (f *flacCodec) lead() int64 { return 0 }
+func (f *flacCodec) anew()       {}

@@ -33,7 +33,7 @@ func (o *opusCodec) head(packet []byte) (bool, error) {
 	}
 	o.channels = int(packet[9])
 	if packet[18] != 0 || o.channels < 1 || o.channels > 2 {
-		return false, unfitError{"it has more than two channels", "ffmpeg -i IN -ac 2 OUT.opus"}
+		return false, ForeignError{"Opus of more than two channels"}
 	}
 	o.skip = int64(binary.LittleEndian.Uint16(packet[10:]))
 	o.gain = float32(math.Pow(10, float64(int16(binary.LittleEndian.Uint16(packet[16:])))/256/20))

@@ -54,12 +54,12 @@ func readTags(f io.ReaderAt, size int64) (t Tags) {
 }
 
 func (t *Tags) read(f io.ReaderAt, size int64) {
-	at, err := behindTags(f)
+	at, err := behindTags(f, 0)
 	if err != nil {
 		return
 	}
 	for from := int64(0); from < at; {
-		head := readAt(f, from, 10)
+		head := readAt(f, from, 16)
 		length, ok := tagSize(head)
 		if !ok {
 			break
@@ -143,7 +143,7 @@ func oggComments(f io.ReaderAt, at, size int64) (packet []byte) {
 			break
 		}
 		if !begun && page.flags&oggFirst != 0 {
-			if _, err := oggCodecOf(page.body); err == nil {
+			if oggCodecOf(page.body) != nil {
 				serial, begun = page.serial, true
 			}
 			continue

@@ -17,9 +17,10 @@ const (
 )
 
 var (
-	errVorbis     = unfitError{"its Vorbis head is damaged, or of a kind that conch does not decode", "ffmpeg -i IN -ar 44100 OUT.mp3"}
-	errVorbisMuch = unfitError{say: "its Vorbis head asks for more memory than a sound needs"}
-	errVorbisOld  = unfitError{"it is Vorbis from before 2002 (floor 0), which conch does not play", "ffmpeg -i IN -ar 44100 OUT.mp3"}
+	errVorbis     = unfitError{"its Vorbis head is damaged, or of a kind that conch does not decode"}
+	errVorbisMuch = unfitError{"its Vorbis head asks for more memory than a sound needs"}
+	errVorbisRare = ForeignError{"Vorbis of a rare kind"}
+	errVorbisOld  = ForeignError{"Vorbis from before 2002 (floor 0)"}
 )
 
 // vorbisHead is what a packet says that names a stream.
@@ -36,7 +37,7 @@ func readVorbisHead(packet []byte) (h vorbisHead, err error) {
 	h = vorbisHead{int(body[4]), [2]int{1 << (body[21] & 15), 1 << (body[21] >> 4)}}
 	switch {
 	case h.channels < 1 || h.channels > 8:
-		return h, unfitError{say: "it has no channels, or more than eight"}
+		return h, unfitError{"it has no channels, or more than eight"}
 	case h.blocks[0] < 64 || h.blocks[1] < h.blocks[0] || h.blocks[1] > 8192:
 		return h, errVorbis
 	}
@@ -131,9 +132,11 @@ func (r *vorbisBits) book() (entries, values int64) {
 	r.take(1)
 	values = entries * dimensions
 	read := values
-	if lookup == 1 { // as the library has it, and right
+	if lookup == 1 { // as the library has it, which is wrong of some: it takes the third root of 8 for less than 2
 		read = int64(math.Floor(math.Pow(float64(entries), 1/float64(dimensions))))
-		r.ask(read > 0 && within(read, dimensions, entries) && !within(read+1, dimensions, entries))
+		if r.err == nil && !(read > 0 && within(read, dimensions, entries) && !within(read+1, dimensions, entries)) {
+			r.err = errVorbisRare
+		}
 	}
 	r.take(int(read) * width)
 	return entries, values
@@ -185,6 +188,9 @@ func (r *vorbisBits) floor(books int) {
 	for i := range classes {
 		classes[i] = r.take(4)
 		highest = max(highest, classes[i])
+	}
+	if len(classes) == 0 && r.err == nil { // that of a deep channel: the library reads a class too many
+		r.err = errVorbisRare
 	}
 	sizes := make([]int64, highest+1)
 	for i := range sizes {

@@ -212,7 +212,7 @@ func TestRemediesNameWhatThereIs(t *testing.T) {
 			}
 		}
 		for _, m := range regexp.MustCompile(`sudo ([a-z-]+)`).FindAllStringSubmatch(r.text, -1) {
-			if programs[m[1]] == "" && m[1] != "conch" && m[1] != "ffmpeg" {
+			if programs[m[1]] == "" && m[1] != "conch" {
 				t.Errorf("%s: there is no program %s\n\t%s", r.where, m[1], r.text)
 			}
 		}
@@ -341,13 +341,6 @@ func TestRemediesAreCarriedOut(t *testing.T) {
 				}
 			}},
 		{name: "there is no library", check: "library", level: doctor.Warn, config: "[library]\nfolder = \"HOME/my books\"\n", command: `sudo mkdir -p '.*'`},
-		{name: "a file of the library is of another kind", check: "library", level: doctor.Warn, config: "[library]\nfolder = \"HOME/books\"\n",
-			command: `ffmpeg .*`, breaks: func(t *testing.T, home string) {
-				if _, err := exec.LookPath("ffmpeg"); err != nil {
-					t.Skip("ffmpeg is not installed")
-				}
-				shell(t, home, "mkdir books && sox -n -r 8000 books/x.wav synth 1 sine 440 && lame --quiet books/x.wav 'books/a b.mp3' && rm books/x.wav")
-			}},
 		{name: "a server that votes, and rules", check: "votes", level: doctor.Note, command: `room.votes = "auto"`,
 			config: "[room]\nvotes = \"rules\"\nvote_url = \"http://127.0.0.1:9/v1\"\n"},
 	} {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,28 +93,9 @@ func (s *Subject) examineLibrary(ctx context.Context, m *Machine, a Account, dir
 	case first.Denied:
 		do = "sudo chmod -R a+rX " + printable.Arg(dir)
 	case first.Do != "":
-		do = "convert it: " + m.convert(dir, first)
+		do = first.Do
 	}
 	return warn("", fmt.Sprintf("%s of %s cannot be played: %s; %s can%s", printable.Count(len(broken), "file"), dir, strings.Join(named, ", "),
 		printable.Count(playable, "file"), more),
-		"conch plays MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV that are whole", do)
-}
-
-// convert is the command that puts a file that can be played in the place of one that cannot, under a name that is free.
-func (m *Machine) convert(dir string, b library.Broken) string {
-	base, ext := strings.TrimSuffix(b.File, path.Ext(b.File)), path.Ext(b.Do)
-	to := base + ext
-	for n := 2; m.Exists(filepath.Join(dir, to)); n++ {
-		to = fmt.Sprintf("%s-%d%s", base, n, ext)
-	}
-	from, made := printable.Arg(filepath.Join(dir, b.File)), printable.Arg(filepath.Join(dir, to))
-	sudo := ""
-	if can, _, err := m.may(Account{UID: m.UID, Groups: m.Groups, Caller: true}, dir, 3); err == nil && !can {
-		sudo = "sudo "
-	}
-	do := sudo + strings.NewReplacer("IN", from, "OUT"+ext, made).Replace(b.Do) + " && " + sudo + "rm " + from
-	if !m.program("ffmpeg") {
-		do = "sudo apt install ffmpeg && " + do
-	}
-	return do
+		"conch plays what is whole: MP3, FLAC, Ogg and WAV by itself, the rest with ffmpeg", do)
 }

@@ -125,16 +125,7 @@ func scan(root fs.FS) (titles []skills.Title, folders map[string]time.Time, err 
 // Named says whether a file is one of sound by its name; whether it is, its bytes say when it is opened.
 func Named(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".mp3", ".flac", ".ogg", ".oga", ".opus", ".wav":
-		return true
-	}
-	return Foreign(name)
-}
-
-// Foreign says whether it is one that conch does not play, which people have all the same.
-func Foreign(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".m4a", ".m4b", ".aac", ".wma", ".aiff", ".aif", ".ape":
+	case ".mp3", ".flac", ".ogg", ".oga", ".opus", ".wav", ".m4a", ".m4b", ".aac", ".wma", ".aiff", ".aif", ".ape", ".mp2", ".mka", ".weba", ".wv":
 		return true
 	}
 	return false
@@ -174,7 +165,7 @@ func (f *Folder) refused(name string, file *os.File) string {
 	st, err := file.Stat()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if h, ok := f.heads[name]; ok && err == nil && h.Size == st.Size() && h.Time == st.ModTime().UnixNano() {
+	if h, ok := f.heads[name]; ok && err == nil && h.of(st) {
 		return h.Why
 	}
 	return ""

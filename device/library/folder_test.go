@@ -120,12 +120,13 @@ func TestAForeignFileSaysWhatItIs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "Moby Dick.m4b"), []byte("\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("PATH", "")
 	f := New(dir, "")
 	if all, err := named(f); err != nil || !slices.Equal(all, []string{"Moby Dick"}) {
 		t.Errorf("%q, %v", all, err)
 	}
 	_, err := f.open("Moby Dick.m4b")
-	if err == nil || skills.Words(err) != "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B), which conch does not play" {
+	if err == nil || skills.Words(err) != "Moby Dick cannot be played: it is AAC or ALAC (M4A, M4B), for which ffmpeg has to be installed" {
 		t.Error(err)
 	}
 }
@@ -170,11 +171,13 @@ func TestWhatIsWrongWithAFileIsAShortSentence(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.wav"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("PATH", "")
 	f := New(dir, "")
 	for name, says := range map[string]string{
-		"slow": "it is a WAV file of a kind that conch does not play", "packed": "it is a WAV file of a kind that conch does not play",
+		"slow":     "it is a WAV file of a rare kind, for which ffmpeg has to be installed",
+		"packed":   "it is a WAV file of a rare kind, for which ffmpeg has to be installed",
 		"headless": "it is damaged", "lying": "it is damaged", "page": "it is a page of the web, and no sound", "empty": "it is empty",
-		"noise": "it is none of MP3, FLAC, Ogg Vorbis, Ogg Opus and WAV", "out": "it is a link to what is not in the library",
+		"noise": "it is no sound that conch knows", "out": "it is a link to what is not in the library",
 		"up": "it is a link to what is not in the library", "pipe": "it is no file", strings.Repeat("long ", 48): "it is empty",
 	} {
 		_, err := f.open(name + ".wav")

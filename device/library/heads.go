@@ -22,19 +22,24 @@ type head struct {
 	Size   int64
 	Time   int64
 	Why    string      `json:",omitempty"` // it cannot be played; empty: it can
-	Do     string      `json:",omitempty"` // a command that makes of it what can, with IN and OUT
+	Do     string      `json:",omitempty"` // a command after which it can
 	Denied bool        `json:",omitempty"` // this user may not read it
 	Tags   skills.Tags `json:",omitzero"`
 }
 
 // Our choices.
 const (
-	edition   = 2           // of what is looked at: with another one each file is looked at anew
+	edition   = 3           // of what is looked at: with another one each file is looked at anew
 	rest      = 10          // times as long as a look takes nothing is done: nobody is to notice
 	longest   = time.Second // … but no longer
 	settles   = time.Minute // for so long a file may still be written to by who copies it
 	maxOfKept = 64 << 20    // bytes of what is kept
 )
+
+// of says whether it is known of a file as it is. What lacked a decoder has to be looked at again when there is one.
+func (h head) of(st fs.FileInfo) bool {
+	return h.Size == st.Size() && h.Time == st.ModTime().UnixNano() && (h.Do == "" || !decode.CanDecodeAll())
+}
 
 // learn looks at the heads of files, again when there are more, and tells when it has changed what Titles gives.
 func (f *Folder) learn(ctx context.Context, changed func()) error {
@@ -94,7 +99,7 @@ func (f *Folder) pass(ctx context.Context, rest int) (more, fresh bool) {
 		if age := time.Since(st.ModTime()); age >= 0 && age < settles {
 			fresh = true
 		}
-		if ok && was.Size == st.Size() && was.Time == st.ModTime().UnixNano() {
+		if ok && was.of(st) {
 			heads[t.File] = was
 			continue
 		}
@@ -147,26 +152,18 @@ func look(root *os.Root, name string) (h head) {
 		h.Tags.Marks = append(h.Tags.Marks, skills.Mark{At: int(c.At.Milliseconds()) * skills.Rate / 1000, Name: c.Title})
 	}
 	sound, err := decode.Open(file)
-	if err == nil {
-		if sound.Samples() == 0 {
-			_, err = sound.From(0)
-		}
-		sound.Close()
-		if errors.Is(err, io.EOF) {
-			h.Why = "there is no sound in it"
-			return h
-		}
-	}
 	if err != nil {
 		h.Why, h.Do = decode.Words(err), decode.Remedy(err)
+		return h
 	}
+	sound.Close()
 	return h
 }
 
 // Broken is a file that cannot be played.
 type Broken struct {
 	File, Why string
-	Do        string // a command that makes of it what can be played, with IN and OUT; empty: none does
+	Do        string // a command after which it can be played; empty: none is known
 	Denied    bool   // to who looks
 }
 
