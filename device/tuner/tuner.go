@@ -129,7 +129,7 @@ func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream,
 		if err != nil {
 			return nil, err
 		}
-		return t.first(ctx, address, list, depth)
+		return t.first(ctx, b.res.Request.URL, list, depth)
 	}
 	s := &Stream{b: b}
 	if s.live, err = decode.NewLive(r); err != nil {
@@ -141,11 +141,7 @@ func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream,
 }
 
 // first connects to the first address of a list that can be played.
-func (t *Tuner) first(ctx context.Context, address string, list []byte, depth int) (*Stream, error) {
-	base, err := url.Parse(address)
-	if err != nil {
-		return nil, err
-	}
+func (t *Tuner) first(ctx context.Context, base *url.URL, list []byte, depth int) (*Stream, error) {
 	addresses, err := entries(string(list))
 	if err != nil {
 		return nil, err

@@ -116,8 +116,10 @@ func TestAStationSounds(t *testing.T) {
 				case "/":
 					fmt.Fprint(w, "[playlist]\r\nNumberOfEntries=2\r\nFile1=http://", r.Host, "/nothing\r\nTitle1=x=y\r\nFile2=http://", r.Host, "/m3u\r\n")
 				case "/m3u":
+					http.Redirect(w, r, "/lists/m3u", http.StatusFound)
+				case "/lists/m3u":
 					fmt.Fprint(w, "#EXTM3U\n#EXTINF:-1,One\nmoved\n")
-				case "/moved":
+				case "/lists/moved":
 					http.Redirect(w, r, "/song", http.StatusFound)
 				case "/song":
 					_, _ = w.Write(b)
