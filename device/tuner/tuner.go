@@ -1,4 +1,4 @@
-// Package tuner connects to stations: streams of Icecast and the like over HTTP, and lists that name them (M3U, PLS).
+// Package tuner connects to stations: streams of Icecast and the like over HTTP, and lists that name them (M3U, PLS, XSPF, ASX).
 //
 // Nobody waits for ever: a station has 5 s for its name and connection each, 8 s until it has answered, 10 s between two pieces of its
 // sound. Heads are of 64 KiB at most, lists too, ways of five redirections, lists in lists of two. What a stream is, its first bytes
@@ -117,19 +117,26 @@ func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream,
 	if err != nil {
 		return nil, err
 	}
-	r := bufio.NewReaderSize(b, 4<<10)
+	r := bufio.NewReaderSize(b, maxList)
 	head, err := r.Peek(sniffed)
 	if len(head) == 0 && err != nil {
 		b.Close()
 		return nil, err
 	}
-	if isList(head) {
-		list, err := io.ReadAll(io.LimitReader(r, maxList))
-		b.Close()
-		if err != nil {
+	if isText(head) {
+		head, err = r.Peek(maxList)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			b.Close()
 			return nil, err
 		}
-		return t.first(ctx, b.res.Request.URL, list, depth)
+		addresses, err := entries(head, isListed(b.res))
+		if !errors.Is(err, errNoList) { // else a decoder says what it is
+			b.Close()
+			if err != nil {
+				return nil, err
+			}
+			return t.first(ctx, b.res.Request.URL, addresses, depth)
+		}
 	}
 	s := &Stream{b: b}
 	if s.live, err = decode.NewLive(r); err != nil {
@@ -141,11 +148,7 @@ func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream,
 }
 
 // first connects to the first address of a list that can be played.
-func (t *Tuner) first(ctx context.Context, base *url.URL, list []byte, depth int) (*Stream, error) {
-	addresses, err := entries(string(list))
-	if err != nil {
-		return nil, err
-	}
+func (t *Tuner) first(ctx context.Context, base *url.URL, addresses []string, depth int) (*Stream, error) {
 	var last error = ownError("its list names no stream")
 	for _, entry := range addresses[:min(len(addresses), maxTries)] {
 		u, err := base.Parse(entry)

@@ -150,6 +150,57 @@ func TestAStationSounds(t *testing.T) {
 	}
 }
 
+// Each list names the address /dir/song beside it, which sounds.
+func TestAListIsAList(t *testing.T) {
+	b := song(t, "mp3", 1)
+	for _, row := range []struct{ name, address, kind, list string }{
+		{"M3U of relative addresses", "/dir/list.m3u", "", "song\n"},
+		{"M3U by its type alone", "/dir/x", "audio/x-mpegurl; charset=utf-8", "song\r\n"},
+		{"M3U by another type", "/dir/x", "application/vnd.apple.mpegurl", "/dir/song"},
+		{"M3U of a title", "/dir/x", "text/plain", "#EXTINF:-1,One\nsong\n"},
+		{"M3U of a remark", "/dir/x", "application/octet-stream", "# One\nHTTP://HOST/dir/song\n"},
+		{"M3U of a long remark", "/dir/x", "", "; " + strings.Repeat("one, ", 300) + "\nhttp://HOST/dir/song\n"},
+		{"M3U behind blank lines", "/dir/x", "", "\ufeff\r\n \r\n\t#extm3u\r\n  song  \r\n"},
+		{"M3U in UTF-16", "/dir/x", "", "\xff\xfe#\x00\n\x00s\x00o\x00n\x00g\x00\n\x00"},
+		{"M3U in Latin-1", "/dir/x", "", "#EXTINF:-1,Caf\xe9\nsong\n"},
+		{"PLS of relative addresses", "/dir/x", "", "[playlist]\nFile1=song\n"},
+		{"PLS as some write it", "/dir/x", "", "; One\n\n[PLAYLIST]\nTITLE1=http://HOST/no\nfile1 = \"song\"\nLENGTH1=-1\n"},
+		{"PLS without a head", "/dir/x", "audio/x-scpls", "numberofentries=1\nFile1=http://HOST/dir/song\n"},
+		{"PLS in place of M3U", "/dir/list.m3u", "audio/x-mpegurl", "[playlist]\nFile1=song\nTitle1=One\n"},
+		{"PLS of a remark", "/dir/x", "application/pls+xml", "# One\n[playlist]\nFile1=song\n"},
+		{"XSPF", "/dir/x", "application/xspf+xml", "<?xml version='1.0' encoding='ISO-8859-1'?><playlist xmlns='http://xspf.org/ns/0/'><location>x</location>" +
+			"<trackList><track><title>\xe9 &amp; <b>x</b></title><location>\n song?a=1&amp;b=2 </location></track></trackList></playlist>"},
+		{"ASX", "/dir/x", "video/x-ms-asf", "<!-- One -->\n<ASX version = 3.0><Title>a & b</title><Entry>\n<REF HREF = \"song?a=1&b=2\" / ></Entry>"},
+		{"ASX of the old kind", "/dir/x", "video/x-ms-asf", "[Reference]\r\nRef1=http://HOST/dir/song?x=y\r\n"},
+		{"WPL", "/dir/x", "application/vnd.ms-wpl", "<?wpl version='1.0'?><smil><body><seq><media src='song'/></seq></body></smil>"},
+		{"a list that the server cuts off", "/dir/cut", "", "#EXTM3U\nsong\n"},
+		{"sound that is called a list", "/dir/list.m3u", "audio/x-mpegurl", string(b)},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/dir/song":
+					_, _ = w.Write(b)
+				case row.address:
+					w.Header()["Content-Type"] = []string{row.kind}
+					if row.address == "/dir/cut" {
+						w.Header().Set("Content-Length", "1000")
+					}
+					fmt.Fprint(w, strings.ReplaceAll(row.list, "HOST", r.Host))
+				default:
+					http.NotFound(w, r)
+				}
+			}))
+			defer server.Close()
+			s, err := open(t, server.URL+row.address, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Close()
+		})
+	}
+}
+
 // raw answers as it likes, on each connection.
 func raw(t *testing.T, answer func(net.Conn)) string {
 	t.Helper()
@@ -241,7 +292,13 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, which conch does not play"},
 		{"noise", sends("audio/mpeg", strings.Repeat("noise", 40000)), nil, "it is none of MP3"},
 		{"nothing", sends("audio/mpeg", ""), nil, "its server breaks off"},
+		{"a page in XML", sends("audio/mpeg", "\ufeff<?xml version='1.0'?>\n<!DOCTYPE html><html><a href='http://x'>x</a></html>"), nil, "it is a page of the web, and no sound"},
+		{"a page of links", sends("audio/x-mpegurl", "<!-- x -->\n<script>\nhttp://x/y\n</script>"), nil, "it is a page of the web, and no sound"},
+		{"words", sends("text/plain", "The station is closed.\nFarewell.\n"), nil, "it is none of MP3"},
 		{"HLS", sends("x", "#EXTM3U\n#EXT-X-VERSION:3\na.ts\n"), nil, "it sends HLS, which conch does not play"},
+		{"HLS of another shape", sends("application/vnd.apple.mpegurl", "\ufeff\n#EXTM3U\n# "+strings.Repeat("x", 600)+"\nhttp://x\n#EXT-X-ENDLIST\n"), nil,
+			"it sends HLS, which conch does not play"},
+		{"DASH", sends("application/dash+xml", "<?xml version='1.0'?><MPD xmlns='urn:mpeg:dash:schema:mpd:2011'/>"), nil, "it sends DASH, which conch does not play"},
 		{"a list of nothing", sends("x", "[playlist]\nNumberOfEntries=0\n"), nil, "its list names no stream"},
 		{"a list of a file", sends("x", "#EXTM3U\nfile:///etc/passwd\n"), nil, "it sends to what is no address of the web"},
 		{"a list of itself", serve(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "#EXTM3U\nhttp://%s/\n", r.Host) }), nil,
@@ -312,14 +369,16 @@ func TestAStreamThatStallsEnds(t *testing.T) {
 func FuzzEntries(f *testing.F) {
 	f.Add("#EXTM3U\nhttp://a/b\n")
 	f.Add("[playlist]\nFile1=http://a\n")
+	f.Add("<asx><entry><ref href=http://a?b&c></asx>")
 	f.Fuzz(func(t *testing.T, list string) {
-		all, _ := entries(list)
-		for _, e := range all {
-			if strings.TrimSpace(e) == "" {
-				t.Errorf("an empty one of %q", list)
+		for _, listed := range []bool{false, true} {
+			all, err := entries([]byte(list), listed)
+			for _, e := range all {
+				if strings.TrimSpace(e) == "" || err != nil {
+					t.Errorf("%q, %v of %q", e, err, list)
+				}
 			}
 		}
-		isList([]byte(list))
 	})
 }
 
