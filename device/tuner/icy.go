@@ -2,36 +2,102 @@ package tuner
 
 import (
 	"bufio"
-	"io"
+	"context"
+	"errors"
 	"net"
+	"net/textproto"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
-// icyConn has a server that answers "ICY 200 OK", as SHOUTcast does, answer as HTTP has it.
-type icyConn struct {
+const errHead = ownError("its server does not speak HTTP as others do")
+
+// odd is a status line as SHOUTcast and others have it: "ICY 200 OK".
+var odd = regexp.MustCompile(`(?i)^(icy|http)\S*[ \t]+`)
+
+// looseConn has a server that answers about as HTTP has it answer so that net/http reads it: a head passes line by line.
+type looseConn struct {
 	net.Conn
 
-	rest []byte // read and not given yet
-	read bool
+	head  *bufio.Reader // nil: it has ended
+	size  int           // of the head, so far
+	seen  map[string]bool
+	ready []byte // read and not given yet
 }
 
-func (c *icyConn) Read(p []byte) (int, error) {
-	if !c.read {
-		c.read = true
-		head := make([]byte, 4)
-		n, err := io.ReadFull(c.Conn, head)
-		if c.rest = head[:n]; string(c.rest) == "ICY " {
-			c.rest = []byte("HTTP/1.0 ")
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+func loose(dial dialer) dialer {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
 		}
-		if n == 0 {
+		return &looseConn{Conn: c, head: bufio.NewReaderSize(c, maxHead), seen: map[string]bool{}}, nil
+	}
+}
+
+func (c *looseConn) Read(p []byte) (int, error) {
+	for len(c.ready) == 0 {
+		if c.head == nil {
+			return c.Conn.Read(p)
+		}
+		if err := c.line(); err != nil {
 			return 0, err
 		}
 	}
-	if len(c.rest) > 0 {
-		n := copy(p, c.rest)
-		c.rest = c.rest[n:]
-		return n, nil
+	n := copy(p, c.ready)
+	c.ready = c.ready[n:]
+	return n, nil
+}
+
+// line reads a line of the head.
+func (c *looseConn) line() error {
+	b, err := c.head.ReadSlice('\n')
+	if c.size += len(b); c.size > maxHead || errors.Is(err, bufio.ErrBufferFull) {
+		return errHead
 	}
-	return c.Conn.Read(p)
+	if len(b) == 0 {
+		return err
+	}
+	line := strings.TrimRight(string(b), "\r\n")
+	switch first := len(c.seen) == 0; {
+	case first && line == "":
+		return nil
+	case first && !strings.HasPrefix(line, "HTTP/1.0 ") && !strings.HasPrefix(line, "HTTP/1.1 "):
+		line = odd.ReplaceAllString(line, "HTTP/1.0 ")
+	case !first && line == "":
+		rest, _ := c.head.Peek(c.head.Buffered())
+		c.ready, c.head = append([]byte("\r\n"), rest...), nil
+		return nil
+	case !first:
+		c.ready = c.header(line)
+		return nil
+	}
+	c.seen[""] = true
+	c.ready = []byte(line + "\r\n")
+	return nil
+}
+
+// header is a line as net/http takes it; nil: it would refuse the whole answer for such a length, coding or name.
+func (c *looseConn) header(line string) []byte {
+	name, value, ok := strings.Cut(line, ":")
+	name, value = textproto.CanonicalMIMEHeaderKey(strings.TrimRight(name, " \t")), strings.TrimSpace(value)
+	switch name {
+	case "Content-Length":
+		_, err := strconv.ParseUint(value, 10, 63)
+		ok = err == nil && !c.seen[name]
+	case "Transfer-Encoding":
+		ok = strings.EqualFold(value, "chunked") && !c.seen[name]
+	}
+	if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+		return nil
+	}
+	c.seen[name] = true
+	return []byte(name + ": " + value + "\r\n")
 }
 
 // icyReader takes out what a server says between the pieces of its sound: a length in sixteenths, and so many bytes, each so often.

@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -48,17 +47,13 @@ type Tuner struct {
 // New is a tuner; roots are the authorities that may vouch for a server, those of the system if nil.
 func New(stations []config.Station, roots *x509.CertPool) *Tuner {
 	d := net.Dialer{Timeout: connectFor}
+	config := &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+	secure := tls.Dialer{NetDialer: &net.Dialer{Timeout: 2 * connectFor}, Config: config}
 	return &Tuner{stations: stations, client: &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment,
-			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-				c, err := d.DialContext(ctx, network, address)
-				if err != nil {
-					return nil, err
-				}
-				return &icyConn{Conn: c}, nil
-			},
-			TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: connectFor,
+			Proxy:       http.ProxyFromEnvironment,
+			DialContext: loose(d.DialContext), DialTLSContext: loose(secure.DialContext),
+			TLSClientConfig: config, TLSHandshakeTimeout: connectFor, // behind a proxy
 			ResponseHeaderTimeout: answerFor, MaxResponseHeaderBytes: maxHead,
 			DisableKeepAlives: true, DisableCompression: true,
 		},
@@ -196,7 +191,8 @@ func (t *Tuner) get(ctx context.Context, address string) (*body, error) {
 	if res.StatusCode != http.StatusOK {
 		return fail(statusError(res.StatusCode))
 	}
-	if every, err := strconv.Atoi(res.Header.Get("Icy-Metaint")); err == nil && every > 0 {
+	var every int // some say it twice in one line
+	if _, err := fmt.Sscanf(res.Header.Get("Icy-Metaint"), "%d", &every); err == nil && every > 0 {
 		b.r = &icyReader{r: bufio.NewReaderSize(res.Body, 4<<10), every: every, left: every}
 	}
 	return b, nil

@@ -4,11 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -208,6 +213,12 @@ func raw(t *testing.T, answer func(net.Conn)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rawOn(t, l, answer)
+	return "http://" + l.Addr().String()
+}
+
+func rawOn(t *testing.T, l net.Listener, answer func(net.Conn)) {
+	t.Helper()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -225,21 +236,88 @@ func raw(t *testing.T, answer func(net.Conn)) string {
 		l.Close()
 		<-done
 	})
-	return "http://" + l.Addr().String()
 }
 
-func TestAServerOfTheOldKindSounds(t *testing.T) {
-	b := song(t, "mp3", 5)
-	s, err := open(t, raw(t, func(c net.Conn) {
-		fmt.Fprint(c, "ICY 200 OK\r\nicy-name: One\r\ncontent-type: audio/mpeg\r\n\r\n")
-		_, _ = c.Write(b[1000:]) // in the middle of a frame
-	}), nil)
+// certified is a certificate of 127.0.0.1 that is valid so long, and the authorities that vouch for it.
+func certified(t *testing.T, from, until time.Time) (*tls.Config, *x509.CertPool) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	if p := hear(t, s, 4*24000); p < 0.99 {
-		t.Errorf("of what is heard %.3f is the tone", p)
+	b, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: from, NotAfter: until, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}, &x509.Certificate{}, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{b}, PrivateKey: key}}}, roots
+}
+
+func TestAServerOfAnOddKindSounds(t *testing.T) {
+	b := song(t, "mp3", 2)
+	var titled, chunked []byte
+	for at := 0; at < len(b); at += 16000 {
+		piece := b[at:min(at+16000, len(b))]
+		titled = append(append(titled, piece...), append([]byte{1}, "StreamTitle='x';"...)...)
+		chunked = append(fmt.Appendf(chunked, "%x\r\n", len(piece)), append(piece[:len(piece):len(piece)], "\r\n"...)...)
+	}
+	config, roots := certified(t, time.Unix(0, 0), time.Now().Add(time.Hour))
+	for _, row := range []struct {
+		name, head string
+		body       []byte
+	}{
+		{"ICY", "ICY 200 OK\r\nicy-name: One\r\ncontent-type: audio/mpeg\r\n", b[1000:]}, // in the middle of a frame
+		{"ICY behind a blank line", "\r\nicy 200 OK\r\n", b},
+		{"newlines alone", "HTTP/1.0 200 OK\nicy-name: One\n", b},
+		{"another version", "HTTP/2 200\r\nicy-name: One\r\n", b},
+		{"small letters", "http/1.1 200 OK\r\nicy-name: One\r\n", b},
+		{"no colon", "HTTP/1.0 200 OK\r\nContent-Disposition = inline; filename=one.asc\r\nicy-name: One\r\n", b},
+		{"a colon too many", "HTTP/1.1 200 OK\r\n: One\r\nicy genre=: x\r\nHTTP/1.1 200 OK: x\r\nicy-name: \x00\xff\r\n", b},
+		{"lines that go on", "HTTP/1.1 200 OK\r\n one\r\nicy-name: One\r\n\tand Two: x\r\n", b},
+		{"a length below nothing", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n", b},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 9999999\r\nContent-Length: 0\r\n", b},
+		{"a length beyond all", "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551615\r\nContent-Length: unknown\r\n", b},
+		{"a coding that is none", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n", b},
+		{"a coding twice", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\ntransfer-encoding: Chunked\r\n", chunked},
+		{"titles said twice", "HTTP/1.0 200 OK\r\nicy-metaint: 16000,16000\r\n", titled},
+		{"titles said in two lines", "HTTP/1.0 200 OK\r\nicy-metaint : 16000\r\nIcy-MetaInt: 16000\r\n", titled},
+		{"no titles", "HTTP/1.0 200 OK\r\nicy-metaint: 0\r\n", b},
+	} {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, TLS %t", row.name, secure), func(t *testing.T) {
+				answer := func(c net.Conn) {
+					fmt.Fprint(c, row.head+"\r\n")
+					_, _ = c.Write(row.body)
+				}
+				var address string
+				if secure {
+					l, err := tls.Listen("tcp", "127.0.0.1:0", config)
+					if err != nil {
+						t.Fatal(err)
+					}
+					rawOn(t, l, answer)
+					address = "https://" + l.Addr().String()
+				} else {
+					address = raw(t, answer)
+				}
+				s, err := open(t, address, roots)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				if p := hear(t, s, 3*24000/2); p < 0.99 {
+					t.Errorf("of what is heard %.3f is the tone", p)
+				}
+			})
+		}
 	}
 }
 
