@@ -15,6 +15,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"slices"
 	"strings"
@@ -84,7 +85,9 @@ func (t *Tuner) Open(ctx context.Context, station string) (*Stream, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("there is no station %s", station)
 	}
-	s, err := t.follow(ctx, t.stations[n].URL, 0)
+	client := *t.client
+	client.Jar, _ = cookiejar.New(nil) // it never fails; what a server sets on the way counts on this way alone
+	s, err := follow(ctx, &client, t.stations[n].URL, 0)
 	if err != nil {
 		return nil, &skills.SpokenError{Say: station + " cannot be played: " + words(err), Err: cause(err)}
 	}
@@ -104,11 +107,11 @@ func checkScheme(u *url.URL) error {
 }
 
 // follow connects to an address, and to those that it names.
-func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream, error) {
+func follow(ctx context.Context, client *http.Client, address string, depth int) (*Stream, error) {
 	if depth > maxDepth {
 		return nil, errWay
 	}
-	b, err := t.get(ctx, address)
+	b, err := get(ctx, client, address)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +133,7 @@ func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream,
 			if err != nil {
 				return nil, err
 			}
-			return t.first(ctx, b.res.Request.URL, addresses, depth)
+			return first(ctx, client, b.res.Request.URL, addresses, depth)
 		}
 	}
 	s := &Stream{b: b}
@@ -143,7 +146,7 @@ func (t *Tuner) follow(ctx context.Context, address string, depth int) (*Stream,
 }
 
 // first connects to the first address of a list that can be played.
-func (t *Tuner) first(ctx context.Context, base *url.URL, addresses []string, depth int) (*Stream, error) {
+func first(ctx context.Context, client *http.Client, base *url.URL, addresses []string, depth int) (*Stream, error) {
 	var last error = ownError("its list names no stream")
 	for _, entry := range addresses[:min(len(addresses), maxTries)] {
 		u, err := base.Parse(entry)
@@ -154,7 +157,7 @@ func (t *Tuner) first(ctx context.Context, base *url.URL, addresses []string, de
 			last = err
 			continue
 		}
-		s, err := t.follow(ctx, u.String(), depth+1)
+		s, err := follow(ctx, client, u.String(), depth+1)
 		if err == nil {
 			return s, nil
 		}
@@ -166,7 +169,7 @@ func (t *Tuner) first(ctx context.Context, base *url.URL, addresses []string, de
 }
 
 // get asks for an address. ctx ends that until the stream is kept.
-func (t *Tuner) get(ctx context.Context, address string) (*body, error) {
+func get(ctx context.Context, client *http.Client, address string) (*body, error) {
 	own, cancel := context.WithCancelCause(context.Background())
 	b := &body{cancel: cancel, stop: context.AfterFunc(ctx, func() { cancel(ctx.Err()) })}
 	b.stalled = time.AfterFunc(connectFor+connectFor+answerFor, func() { cancel(errStalled) })
@@ -183,7 +186,7 @@ func (t *Tuner) get(ctx context.Context, address string) (*body, error) {
 	}
 	req.Header.Set("User-Agent", "conch")
 	req.Header.Set("Icy-MetaData", "1") // some bring it unasked, so it has to be understood all the same
-	res, err := t.client.Do(req)        //nolint:bodyclose // body closes it
+	res, err := client.Do(req)          //nolint:bodyclose // body closes it
 	if err != nil {
 		return fail(err)
 	}

@@ -116,6 +116,16 @@ func TestAStationSounds(t *testing.T) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = w.Write(b)
 			},
+			"behind a cookie": func(w http.ResponseWriter, r *http.Request) {
+				if c, err := r.Cookie("listener"); r.URL.Path == "/" {
+					http.SetCookie(w, &http.Cookie{Name: "listener", Value: "7"})
+					http.Redirect(w, r, "/song", http.StatusFound)
+				} else if err != nil || c.Value != "7" {
+					w.WriteHeader(http.StatusForbidden)
+				} else {
+					_, _ = w.Write(b)
+				}
+			},
 			"behind lists and redirections": func(w http.ResponseWriter, r *http.Request) {
 				switch r.URL.Path {
 				case "/":
