@@ -74,7 +74,7 @@ var imports = map[string][]string{
 	"device/mcp/mcptest":             {},
 	"device/metrics":                 {"audio", "companions", "companions/round", "device/condition", "device/control", "mqtt"},
 	"device/reload":                  {"device/condition", "device/config"},
-	"device/tuner":                   {"audio/decode", "companions/skills", "device/config"},
+	"device/tuner":                   {"audio/decode", "companions/skills", "companions/voice/kit", "device/config"}, // certificates are judged once
 	"device/usage":                   {"companions/round", "companions/voice", "coordinator/turn", "device/condition", "device/config", "device/control", "device/state"},
 	"device/provider":                {"audio/decode", "companions", "companions/voice", "companions/voice/cascade", "companions/voice/either", "companions/voice/kinds", "coordinator/turn", "device/config", "device/control", "device/language"},
 	"device/sound":                   {"audio", "audio/detect", "audio/mixer", "device/condition", "device/config", "device/control", "device/wait", "gpio"},

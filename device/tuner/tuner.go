@@ -24,6 +24,7 @@ import (
 
 	"conch/audio/decode"
 	"conch/companions/skills"
+	"conch/companions/voice/kit"
 	"conch/device/config"
 )
 
@@ -286,9 +287,13 @@ func words(err error) string {
 		return "it sends " + foreign.Is + ", which conch does not play"
 	case errors.As(err, &status):
 		return status.Error()
+	case kit.ClockWrong(err, time.Now()):
+		return "its certificate is not valid yet; is the clock of this device right?"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "its certificate has expired; its server has to renew it"
 	case errors.As(err, &host), errors.As(err, &unknown), errors.As(err, &invalid):
 		return "its certificate does not fit, so that anybody could be its server"
-	case errors.As(err, &notTLS):
+	case errors.As(err, &notTLS), errors.Is(err, http.ErrSchemeMismatch):
 		return "its server does not speak TLS; its address may have to begin with http"
 	case errors.As(err, &dns):
 		return "nobody knows its server " + skills.Short(dns.Name)

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"math/big"
 	"net"
@@ -367,6 +368,16 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(secure.Certificate())
 	closed := raw(t, func(net.Conn) {})
+	valid := func(from, until time.Duration) (address string, roots *x509.CertPool) {
+		server := httptest.NewUnstartedServer(http.NotFoundHandler())
+		server.TLS, roots = certified(t, time.Now().Add(from), time.Now().Add(until))
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		return server.URL, roots
+	}
+	past, ofPast := valid(-48*time.Hour, -24*time.Hour)
+	future, ofFuture := valid(24*time.Hour, 48*time.Hour)
 	for _, row := range []struct {
 		name, address string
 		roots         *x509.CertPool
@@ -395,7 +406,11 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 			"it sends from one address to the next"},
 		{"a certificate that nobody knows", secure.URL, nil, "its certificate does not fit"},
 		{"a certificate for another name", strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), roots, "its certificate does not fit"},
+		{"a certificate that has expired", past, ofPast, "its certificate has expired; its server has to renew it"},
+		{"a certificate of tomorrow", future, ofFuture, "its certificate is not valid yet; is the clock of this device right?"},
+		{"an expired one that nobody knows", past, nil, "its certificate has expired"},
 		{"a certificate that fits", secure.URL, roots, "its server does not know that stream (404)"},
+		{"HTTP in place of TLS", strings.Replace(serve(http.NotFound), "http:", "https:", 1), nil, "its server does not speak TLS"},
 		{"no TLS", strings.Replace(closed, "http:", "https:", 1), nil, ""},
 		{"heads without an end", raw(t, func(c net.Conn) {
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")

@@ -170,7 +170,7 @@ func WordsOf(err error, now time.Time) (say turn.Words, fatal bool) {
 	switch {
 	case errors.As(err, &no):
 		return no.Words()
-	case clockWrong(err, now):
+	case ClockWrong(err, now):
 		return turn.WordsClockWrong, true
 	case errors.As(err, &authority), errors.As(err, &hostname), errors.As(err, &invalid):
 		return turn.WordsNotTrusted, true
@@ -183,9 +183,9 @@ func WordsOf(err error, now time.Time) (say turn.Words, fatal bool) {
 	return turn.WordsOffline, false
 }
 
-// clockWrong says that a server's certificate is not valid yet: no server has such a one for long, but a Pi without a network
+// ClockWrong says that a server's certificate is not valid yet: no server has such a one for long, but a Pi without a network
 // begins its days in the past.
-func clockWrong(err error, now time.Time) bool {
+func ClockWrong(err error, now time.Time) bool {
 	var bad x509.CertificateInvalidError
 	return errors.As(err, &bad) && bad.Reason == x509.Expired && bad.Cert != nil && now.Before(bad.Cert.NotBefore)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"conch/companions/voice"
+	"conch/companions/voice/kit"
 )
 
 const skewed = 60 * time.Second // our choice: certificates and tokens forgive minutes, a spoken time of day does not
@@ -104,7 +105,7 @@ func (a Answer) failed() voice.Findings {
 		switch {
 		case s.Now().Before(s.BuiltAfter), !a.date.IsZero() && skew.Abs() > time.Hour:
 			return bad("tls", "no encrypted connection: by this machine's clock the certificate is not valid now", "the clock is wrong", clock)
-		case s.Now().Before(invalid.Cert.NotBefore):
+		case kit.ClockWrong(a.err, s.Now()):
 			return bad("tls", "no encrypted connection: "+u.Host+"'s certificate is not valid before "+
 				invalid.Cert.NotBefore.UTC().Format("2006-01-02 15:04"), "it was made too new, or this clock is behind",
 				"see clock; else it is the server's to mend")
