@@ -142,6 +142,10 @@ func follow(ctx context.Context, client *http.Client, address string, depth int)
 		b.Close()
 		return nil, err
 	}
+	if s.first, err = s.live.Next(); err != nil {
+		b.Close()
+		return nil, err
+	}
 	b.kept()
 	return s, nil
 }
@@ -252,12 +256,17 @@ func (b *body) Close() error {
 
 // Stream is a station that plays.
 type Stream struct {
-	b    *body
-	live *decode.Live
+	b     *body
+	live  *decode.Live
+	first []int16 // what came first, not given yet
 }
 
 // Next gives the samples that come next.
 func (s *Stream) Next() ([]int16, error) {
+	if first := s.first; first != nil {
+		s.first = nil
+		return first, nil
+	}
 	pcm, err := s.live.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = &skills.SpokenError{Say: words(err), Err: cause(err)}
