@@ -8,8 +8,9 @@ import (
 
 // SpokenError is an error of which a person hears Say alone, the end of a short plain sentence; the log has what Err says as well.
 type SpokenError struct {
-	Say string
-	Err error
+	Say   string
+	Err   error
+	Final bool // trying again changes nothing
 }
 
 func (s *SpokenError) Error() string { return s.Say + " (" + s.Err.Error() + ")" }

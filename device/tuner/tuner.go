@@ -90,7 +90,8 @@ func (t *Tuner) Open(ctx context.Context, station string) (*Stream, error) {
 	client.Jar, _ = cookiejar.New(nil) // it never fails; what a server sets on the way counts on this way alone
 	s, err := follow(ctx, &client, t.stations[n].URL, 0)
 	if err != nil {
-		return nil, &skills.SpokenError{Say: station + " cannot be played: " + words(err), Err: cause(err)}
+		say, final := words(err)
+		return nil, &skills.SpokenError{Say: station + " cannot be played: " + say, Final: final, Err: cause(err)}
 	}
 	return s, nil
 }
@@ -152,25 +153,29 @@ func follow(ctx context.Context, client *http.Client, address string, depth int)
 
 // first connects to the first address of a list that can be played.
 func first(ctx context.Context, client *http.Client, base *url.URL, addresses []string, depth int) (*Stream, error) {
-	var last error = ownError("its list names no stream")
+	if len(addresses) == 0 {
+		return nil, ownError("its list names no stream")
+	}
+	var why error // of those that may come back, where there are any
 	for _, entry := range addresses[:min(len(addresses), maxTries)] {
 		u, err := base.Parse(entry)
 		if err == nil {
 			err = checkScheme(u)
 		}
-		if err != nil {
-			last = err
-			continue
-		}
-		s, err := follow(ctx, client, u.String(), depth+1)
 		if err == nil {
-			return s, nil
+			var s *Stream
+			if s, err = follow(ctx, client, u.String(), depth+1); err == nil {
+				return s, nil
+			}
 		}
-		if last = err; ctx.Err() != nil {
+		if _, final := words(err); why == nil || !final {
+			why = err
+		}
+		if ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, last
+	return nil, why
 }
 
 // get asks for an address. ctx ends that until the stream is kept.
@@ -216,6 +221,11 @@ func (s statusError) Error() string {
 		return fmt.Sprintf("its server does not let us in (%d)", int(s))
 	}
 	return fmt.Sprintf("its server answered %d %s", int(s), http.StatusText(int(s)))
+}
+
+// final says whether no later request will do: a mount whose source is away is a 404, and a full server a 403.
+func (s statusError) final() bool {
+	return s == http.StatusGone || s == http.StatusUnavailableForLegalReasons || s == http.StatusNetworkAuthenticationRequired
 }
 
 // body is what a server sends. Where nothing comes for too long, it fails.
@@ -269,7 +279,8 @@ func (s *Stream) Next() ([]int16, error) {
 	}
 	pcm, err := s.live.Next()
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = &skills.SpokenError{Say: words(err), Err: cause(err)}
+		say, _ := words(err)
+		err = &skills.SpokenError{Say: say, Err: cause(err)}
 	}
 	return pcm, err
 }
@@ -277,8 +288,8 @@ func (s *Stream) Next() ([]int16, error) {
 // Close ends it.
 func (s *Stream) Close() error { return s.b.Close() }
 
-// words says an error as a person wants to hear it. What it was exactly is for the log.
-func words(err error) string {
+// words says an error as a person wants to hear it; what it was exactly is for the log. final: trying again changes nothing.
+func words(err error) (say string, final bool) {
 	var (
 		foreign  decode.ForeignError
 		dns      *net.DNSError
@@ -293,38 +304,38 @@ func words(err error) string {
 	)
 	switch {
 	case errors.As(err, &foreign):
-		return "it sends " + foreign.Is + ", which conch does not play"
+		return "it sends " + foreign.Is + ", which conch does not play", true
 	case errors.As(err, &status):
-		return status.Error()
+		return status.Error(), status.final()
 	case kit.ClockWrong(err, time.Now()):
-		return "its certificate is not valid yet; is the clock of this device right?"
+		return "its certificate is not valid yet; is the clock of this device right?", false
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "its certificate has expired; its server has to renew it"
+		return "its certificate has expired; its server has to renew it", true
 	case errors.As(err, &host), errors.As(err, &unknown), errors.As(err, &invalid):
-		return "its certificate does not fit, so that anybody could be its server"
+		return "its certificate does not fit, so that anybody could be its server", true
 	case errors.As(err, &notTLS), errors.Is(err, http.ErrSchemeMismatch):
-		return "its server does not speak TLS; its address may have to begin with http"
+		return "its server does not speak TLS; its address may have to begin with http", true
 	case errors.As(err, &dns):
-		return "nobody knows its server " + skills.Short(dns.Name)
+		return "nobody knows its server " + skills.Short(dns.Name), false
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "its server breaks off"
+		return "its server breaks off", false
 	case errors.As(err, &own):
-		return own.Error()
+		return own.Error(), own != errStalled && own != errHead
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &deadline) && deadline.Timeout():
-		return "its server does not answer"
+		return "its server does not answer", false
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nobody answers at its server"
+		return "nobody answers at its server", false
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
-		return "there is no way to its server; is the network there?"
+		return "there is no way to its server; is the network there?", false
 	case errors.As(err, &dial):
-		return "its server cannot be reached"
+		return "its server cannot be reached", false
 	case strings.Contains(err.Error(), "server response headers exceeded"), strings.Contains(err.Error(), "malformed"):
-		return "its server does not speak HTTP as others do"
+		return "its server does not speak HTTP as others do", false
 	}
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
-		return "its server is not to be understood"
+		return "its server is not to be understood", false
 	}
-	return decode.Words(err)
+	return decode.Words(err), true
 }
 
 // ownError is what is said as it is.

@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -364,6 +365,11 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	comesBack := []string{ // perhaps; of the others no later request makes a station
+		"nobody there", "404", "403", "503", "nothing", "a list of which one may come back", "a certificate of tomorrow",
+		"a certificate that fits", "no TLS", "heads without an end", "no HTTP",
+		"a server that says nothing", "a stream that brings nothing",
+	}
 	for _, row := range []struct {
 		name, address string
 		roots         *x509.CertPool
@@ -378,15 +384,19 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, which conch does not play"},
 		{"noise", sends("audio/mpeg", strings.Repeat("noise", 40000)), nil, "it is none of MP3"},
 		{"nothing", sends("audio/mpeg", ""), nil, "its server breaks off"},
-		{"a page in XML", sends("audio/mpeg", "\ufeff<?xml version='1.0'?>\n<!DOCTYPE html><html><a href='http://x'>x</a></html>"), nil, "it is a page of the web, and no sound"},
+		{"a page in XML", sends("audio/mpeg",
+			"\ufeff<?xml version='1.0'?>\n<!DOCTYPE html><html><a href='http://x'>x</a></html>"), nil, "it is a page of the web, and no sound"},
 		{"a page of links", sends("audio/x-mpegurl", "<!-- x -->\n<script>\nhttp://x/y\n</script>"), nil, "it is a page of the web, and no sound"},
 		{"words", sends("text/plain", "The station is closed.\nFarewell.\n"), nil, "it is none of MP3"},
 		{"HLS", sends("x", "#EXTM3U\n#EXT-X-VERSION:3\na.ts\n"), nil, "it sends HLS, which conch does not play"},
-		{"HLS of another shape", sends("application/vnd.apple.mpegurl", "\ufeff\n#EXTM3U\n# "+strings.Repeat("x", 600)+"\nhttp://x\n#EXT-X-ENDLIST\n"), nil,
+		{"HLS of another shape", sends("application/vnd.apple.mpegurl",
+			"\ufeff\n#EXTM3U\n# "+strings.Repeat("x", 600)+"\nhttp://x\n#EXT-X-ENDLIST\n"), nil,
 			"it sends HLS, which conch does not play"},
-		{"DASH", sends("application/dash+xml", "<?xml version='1.0'?><MPD xmlns='urn:mpeg:dash:schema:mpd:2011'/>"), nil, "it sends DASH, which conch does not play"},
+		{"DASH", sends("application/dash+xml", "<?xml version='1.0'?><MPD xmlns='urn:mpeg:dash:schema:mpd:2011'/>"), nil,
+			"it sends DASH, which conch does not play"},
 		{"a list of nothing", sends("x", "[playlist]\nNumberOfEntries=0\n"), nil, "its list names no stream"},
 		{"a list of a file", sends("x", "#EXTM3U\nfile:///etc/passwd\n"), nil, "it sends to what is no address of the web"},
+		{"a list of which one may come back", sends("x", "#EXTM3U\nhttp://127.0.0.1:1/\nfile:///etc/passwd\n"), nil, "nobody answers at its server"},
 		{"a list of itself", serve(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "#EXTM3U\nhttp://%s/\n", r.Host) }), nil,
 			"it sends from one address to the next"},
 		{"a way without an end", serve(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/x"+r.URL.Path, http.StatusFound) }), nil,
@@ -424,6 +434,9 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 			if said := skills.Words(err); !strings.HasPrefix(said, "One cannot be played: "+row.says) || strings.ContainsAny(said, `/":`+"\n") &&
 				strings.Count(said, ":") != 1 || len(said) > 120 || strings.Contains(err.Error(), "http://") {
 				t.Errorf("said is %q, of %v; want %q", said, err, row.says)
+			}
+			if spoken := (*skills.SpokenError)(nil); !errors.As(err, &spoken) || spoken.Final == slices.Contains(comesBack, row.name) {
+				t.Errorf("%v is final: %t", err, spoken.Final)
 			}
 		})
 	}

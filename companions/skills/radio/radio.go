@@ -1,5 +1,5 @@
 // Package radio is the skill that plays stations. What it loses it connects to again by itself: at once, then after 1, 2, 4, … 30 s,
-// until it has heard nothing for five minutes.
+// until it has heard nothing for five minutes, or meets what will never play.
 package radio
 
 import (
@@ -240,7 +240,7 @@ func (p *playing) pass(live skills.Live, write func([]int16) error) error {
 	}
 }
 
-// again connects once more, for as long as it takes, five minutes at most.
+// again connects once more, for as long as it takes, five minutes at most; not to what will never play.
 func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 	for n := 1; time.Since(p.since) < giveUp; n++ {
 		select {
@@ -264,6 +264,9 @@ func (p *playing) again(ctx context.Context, why error) (skills.Live, error) {
 			return live, nil
 		}
 		why = err
+		if said := (*skills.SpokenError)(nil); errors.As(err, &said) && said.Final {
+			break
+		}
 	}
 	p.s.announce(skills.Announcement{
 		Prompt: fmt.Sprintf("The radio is off: %s.", skills.Words(why)), Text: phrases.In(p.s.language, "off", "station", p.station),

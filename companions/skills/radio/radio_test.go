@@ -19,6 +19,7 @@ import (
 type sender struct {
 	mu       sync.Mutex
 	brings   []int
+	refusal  error // of those that cannot be
 	attempts []time.Time
 	opened   int
 }
@@ -44,6 +45,9 @@ func (s *sender) Open(_ context.Context, station string) (skills.Live, error) {
 	n := s.brings[0]
 	if len(s.brings) > 1 {
 		s.brings = s.brings[1:]
+	}
+	if n == 0 && s.refusal != nil {
+		return nil, s.refusal
 	}
 	if n == 0 {
 		return nil, errors.New(station + " cannot be played: its server does not answer")
@@ -226,4 +230,20 @@ func TestWhatDoesNotComeBackIsGivenUpInWords(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What will never play is not connected to again, and said at once.
+func TestWhatWillNeverPlayIsGivenUpAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := &sender{brings: []int{7, 0}, refusal: &skills.SpokenError{Say: "Radio Two cannot be played: it sends HLS", Err: errors.New("x"), Final: true}}
+		s, said := newSkill(one)
+		began := time.Now()
+		seconds, err := s.hear(t, time.Hour)
+		if d := time.Since(began); d != 7*time.Second || seconds != 7 || len(one.attempts) != 2 || !errors.Is(err, one.refusal) {
+			t.Errorf("given up after %v, %d s and %d attempts: %v", d, seconds, len(one.attempts), err)
+		}
+		if len(*said) != 1 || (*said)[0].Prompt != "The radio is off: Radio Two cannot be played: it sends HLS." {
+			t.Errorf("said was %+v", *said)
+		}
+	})
 }
