@@ -17,6 +17,7 @@ const sniffed = 512 // bytes by which net/http knows text
 var (
 	errNoList = ownError("it is text, and no list")
 	errPage   = ownError("it is a page of the web, and no sound")
+	errAside  = ownError("its address leads to a page of the web, and to no sound; does the network want a login?")
 	errHLS    = ownError("it sends HLS, which conch does not play; that is many short files, and no stream")
 	errDASH   = ownError("it sends DASH, which conch does not play; that is many short files, and no stream")
 

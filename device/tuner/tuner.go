@@ -132,7 +132,9 @@ func follow(ctx context.Context, client *http.Client, address string, depth int)
 		addresses, err := entries(head, isListed(b.res))
 		if !errors.Is(err, errNoList) { // else a decoder says what it is
 			b.Close()
-			if err != nil {
+			if errors.Is(err, errPage) && b.res.Request.Response != nil {
+				return nil, errAside
+			} else if err != nil {
 				return nil, err
 			}
 			return first(ctx, client, b.res.Request.URL, addresses, depth)
@@ -219,6 +221,8 @@ func (s statusError) Error() string {
 		return fmt.Sprintf("its server does not know that stream (%d)", int(s))
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Sprintf("its server does not let us in (%d)", int(s))
+	case http.StatusNetworkAuthenticationRequired:
+		return fmt.Sprintf("the network wants a login first (%d)", int(s))
 	}
 	return fmt.Sprintf("its server answered %d %s", int(s), http.StatusText(int(s)))
 }

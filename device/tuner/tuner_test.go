@@ -379,6 +379,14 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 		{"nobody there", "http://127.0.0.1:1", nil, "nobody answers at its server"},
 		{"404", serve(http.NotFound), nil, "its server does not know that stream (404)"},
 		{"403", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }), nil, "its server does not let us in (403)"},
+		{"511", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNetworkAuthenticationRequired) }), nil,
+			"the network wants a login first (511)"},
+		{"a login", serve(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/" {
+				http.Redirect(w, r, "/login", http.StatusFound)
+			}
+			fmt.Fprint(w, "\n<!-- x --><form>http://x</form>")
+		}), nil, "its address leads to a page of the web, and to no sound; does the network want a login?"},
 		{"503", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), nil, "its server answered 503 Service Unavailable"},
 		{"a page", sends("audio/mpeg", "<!DOCTYPE html><title>x</title>"), nil, "it is a page of the web, and no sound"},
 		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, which conch does not play"},
