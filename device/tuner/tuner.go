@@ -1,7 +1,7 @@
 // Package tuner connects to stations: streams of Icecast and the like over HTTP, and lists that name them (M3U, PLS, XSPF, ASX).
 //
-// Nobody waits for ever: a station has 5 s for its name and connection each, 8 s until it has answered, 10 s between two pieces of its
-// sound. Heads are of 64 KiB at most, lists too, ways of five redirections, lists in lists of two. What a stream is, its first bytes
+// Nobody waits for ever: a station has 5 s for its name and connection, 10 s with its certificate, 8 s until it has answered, 10 s between
+// two pieces of its sound. Heads are of 64 KiB at most, lists too, ways of five redirections, lists in lists of two. What a stream is, its first bytes
 // say. Connecting again after a loss is the business of who plays.
 package tuner
 
@@ -203,7 +203,7 @@ func get(ctx context.Context, client *http.Client, address string) (*body, error
 		return fail(err)
 	}
 	b.ctx, b.res, b.r = own, res, res.Body
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode/100 != 2 { // some have a stream be 206, a part
 		return fail(statusError(res.StatusCode))
 	}
 	var every int // some say it twice in one line

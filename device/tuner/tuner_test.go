@@ -301,6 +301,7 @@ func TestAServerOfAnOddKindSounds(t *testing.T) {
 		{"a coding twice", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\ntransfer-encoding: Chunked\r\n", chunked},
 		{"titles said twice", "HTTP/1.0 200 OK\r\nicy-metaint: 16000,16000\r\n", titled},
 		{"titles said in two lines", "HTTP/1.0 200 OK\r\nicy-metaint : 16000\r\nIcy-MetaInt: 16000\r\n", titled},
+		{"a part", "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-/*\r\n", b},
 		{"no titles", "HTTP/1.0 200 OK\r\nicy-metaint: 0\r\n", b},
 	} {
 		for _, secure := range []bool{false, true} {
