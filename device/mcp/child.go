@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +18,8 @@ import (
 	"syscall"
 	"time"
 	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"conch/device/system"
 )
@@ -45,6 +48,8 @@ const Socket = "CONCH_MCP_SOCKET"
 // request is what a unit starts.
 type request struct{ Command, Env []string }
 
+var errClosed = errors.New("conch closed it")
+
 // child is a server's process, in a process group of its own: whatever it starts ends with it.
 type child struct {
 	cmd    *exec.Cmd            // nil: a unit has it
@@ -57,8 +62,9 @@ type child struct {
 	silent chan struct{} // all of its standard error is read
 	err    error         // how; to be read once gone is closed
 	once   sync.Once
-	told   atomic.Bool // to end, by a signal
-	heard  talk        // to be touched by who reads
+	told   atomic.Bool           // to end
+	broke  atomic.Pointer[error] // what a pipe of its said first; errClosed: conch closed it before
+	heard  talk                  // to be touched by who reads
 	log    *slog.Logger
 	hide   *strings.Replacer
 
@@ -109,7 +115,7 @@ func start(command []string, env map[string]string, hide *strings.Replacer, log 
 	errs, errsW := pipe()
 	if err == nil {
 		theirs, c.stdin, c.out = []io.Closer{in, outW, errsW}, ours, out
-		c.stdout = &shortener{from: out, plain: true, noise: func(text string) { c.printed.CompareAndSwap(nil, &text) }}
+		c.stdout = &messages{lines: bufio.NewReader(&shortener{from: out}), noise: func(text string) { c.printed.CompareAndSwap(nil, &text) }}
 		if socket != "" {
 			err = c.inUnit(socket, request{command, all}, in, outW, errsW)
 		} else {
@@ -170,14 +176,15 @@ func (c *child) ended() {
 
 // why says in words why it is lost, where err is what the connection says.
 func (c *child) why(err error) error {
+	first := cmp.Or(c.broke.Load(), &errClosed)
 	ended := within(c.gone, closeGrace) && !c.told.Load()
 	if ended {
 		within(c.silent, closeGrace)
 	}
 	text := "it closed its standard output"
-	known := plain("")
+	known, refused := plain(""), (*jsonrpc.Error)(nil)
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, &known), errors.As(*first, &known):
 		text = string(known)
 	case ended && errors.As(c.err, &known):
 		text = string(known)
@@ -185,6 +192,12 @@ func (c *child) why(err error) error {
 		text = "it ended by itself, without an error; what goes into the background cannot be spoken to"
 	case ended:
 		text = "it ended by itself: " + c.err.Error()
+	case errors.As(err, &refused):
+		text = "it refuses to begin: " + refused.Message
+	case errors.Is(*first, errClosed):
+		for next := err; next != nil; next = errors.Unwrap(next) {
+			text = "it does not speak as a server of MCP does: " + next.Error()
+		}
 	}
 	if said := c.complained.Load(); said != nil {
 		text += "; it said: " + *said
@@ -197,6 +210,7 @@ func (c *child) why(err error) error {
 // Read is what it says, message by message.
 func (c *child) Read(p []byte) (int, error) {
 	n, err := c.stdout.Read(p)
+	c.breaks(err)
 	if wait := c.heard.take(time.Now(), bytes.Count(p[:n], []byte{'\n'})); wait > 0 {
 		within(c.gone, wait) // one that says more than anybody reads waits itself, as the pipe fills
 	}
@@ -223,12 +237,17 @@ func (t *talk) take(now time.Time, messages int) time.Duration {
 // Write fails where it reads nothing for some time.
 func (c *child) Write(p []byte) (int, error) {
 	_ = c.stdin.SetWriteDeadline(time.Now().Add(stdinStall))
-	return c.stdin.Write(p)
+	n, err := c.stdin.Write(p)
+	c.breaks(err)
+	return n, err
 }
+
+func (c *child) breaks(err error) bool { return err != nil && c.broke.CompareAndSwap(nil, &err) }
 
 // Close ends it, politely first, and does not wait for that.
 func (c *child) Close() error {
 	c.once.Do(func() {
+		c.told.Store(c.breaks(errClosed))
 		_ = c.stdin.Close()
 		go func() { // ends with the process, which SIGKILL sees to
 			defer closeAll(c.pipes)

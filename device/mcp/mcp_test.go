@@ -181,6 +181,9 @@ func TestToolsOfAServerAreCalled(t *testing.T) {
 	r.there("one_echo")
 	r.there("two_echo") // whatever it prints where messages belong
 	r.says("one_echo", `{"text":"hello"}`, "Echo: hello")
+	for range 3 {
+		r.says("two_prints", "{}", "printed")
+	}
 	r.says("two_echo", `{"text":"there"}`, "Echo: there")
 	for _, st := range r.servers.States() {
 		if st.Is != Ready || !slices.Contains(st.Tools, st.Name+"_echo") || st.LatencyMS <= 0 || st.Where != os.Args[0] {

@@ -1,8 +1,14 @@
 package mcp
 
 import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // Bounds of one message of a server. Our choices: what a model is given of an output is 16 KiB, and a character may be written in
@@ -20,15 +26,12 @@ const (
 	errNoise   = plain("it prints without end")
 )
 
-// shortener lets messages pass, one a line, and cuts every text in them that is too long while it is read: an answer of any length
-// takes no more memory than maxMessage, and is an answer still.
+// shortener lets what comes pass, and cuts every text in a line that is too long while it is read: an answer of any length takes no more
+// memory than maxMessage, and is an answer still.
 type shortener struct {
-	from  io.Reader
-	plain bool              // lines that are no message are skipped, up to maxMessage of them; else (an event stream) they pass
-	noise func(text string) // is told of them; nil: nobody is
+	from io.Reader
 
 	message int  // bytes of this line that passed
-	skip    bool // the rest of this line
 	text    bool // inside a text
 	escape  int  // bytes that belong to an escape; -1: behind a backslash
 	length  int  // bytes of this text that passed
@@ -36,56 +39,75 @@ type shortener struct {
 }
 
 func (s *shortener) Read(p []byte) (int, error) {
-	for skipped, since := 0, time.Now(); ; {
+	for {
 		n, err := s.from.Read(p)
 		kept := 0
 		for _, c := range p[:n] {
-			if !s.pass(c) {
+			if c == '\n' { // never inside a text: JSON writes it as an escape
+				*s = shortener{from: s.from}
+			} else if s.message++; !s.keeps(c) {
+				s.message--
 				continue
+			} else if s.message > maxMessage {
+				return 0, errMessage
 			}
 			p[kept] = c
 			kept++
-			if s.message > maxMessage {
-				return 0, errMessage
-			}
 		}
 		if kept > 0 || err != nil || n == 0 {
 			return kept, err
 		}
-		if !s.plain || s.message > 0 {
-			continue
-		}
-		if now := time.Now(); now.Sub(since) > time.Minute {
-			skipped, since = 0, now
-		}
-		if skipped += n; skipped > maxMessage {
-			return 0, errNoise
-		}
-		if s.noise != nil {
-			s.noise(string(p[:min(n, 200)]))
-		}
 	}
 }
 
-// pass says whether a byte stays.
-func (s *shortener) pass(c byte) bool {
-	if c == '\n' { // never inside a text: JSON writes it as an escape
-		blank := s.message == 0
-		*s = shortener{from: s.from, plain: s.plain, noise: s.noise}
-		return !(s.plain && blank)
+// messages are the lines of a command that the protocol can read. The others are passed over, up to maxMessage bytes of them in a minute.
+type messages struct {
+	lines *bufio.Reader     // of a shortener
+	noise func(text string) // is given each of the others
+
+	rest    []byte // of a message
+	skipped int    // bytes of the others, since …
+	since   time.Time
+}
+
+func (m *messages) Read(p []byte) (int, error) {
+	for len(m.rest) == 0 {
+		line, err := m.lines.ReadBytes('\n')
+		if m.rest = messageIn(line); m.rest != nil {
+			break
+		}
+		if now := time.Now(); now.Sub(m.since) > time.Minute {
+			m.skipped, m.since = 0, now
+		}
+		if m.skipped += len(line); len(bytes.TrimSpace(line)) > 0 {
+			m.noise(string(line[:min(len(line), 200)]))
+		}
+		switch {
+		case m.skipped > maxMessage, errors.Is(err, errMessage) && !bytes.HasPrefix(line, []byte("{")):
+			return 0, errNoise
+		case err != nil:
+			return 0, err
+		}
 	}
-	if s.skip {
-		return false
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+// messageIn is the message that a line holds, whatever stands around it; nil: none.
+func messageIn(line []byte) []byte {
+	at := bytes.IndexByte(line, '{')
+	if at < 0 {
+		return nil
 	}
-	if s.plain && s.message == 0 && c != '{' && c != '[' {
-		s.skip = c != ' ' && c != '\t' && c != '\r'
-		return false
+	var found json.RawMessage
+	if json.NewDecoder(bytes.NewReader(line[at:])).Decode(&found) != nil {
+		return nil
 	}
-	if s.keeps(c) {
-		s.message++
-		return true
+	if _, err := jsonrpc.DecodeMessage(found); err != nil {
+		return nil
 	}
-	return false
+	return append(found, '\n')
 }
 
 // keeps follows the texts of a message.

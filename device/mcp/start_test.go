@@ -27,13 +27,21 @@ func TestWhyAServerNeverStartsIsSaidInWords(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	sh := func(script string) config.MCP { return config.MCP{Command: []string{"sh", "-c", script}} }
+	answers := func(with string) config.MCP { // to whatever comes, and ends with its standard input
+		return sh(`n=0; while read -r q; do n=$((n+1)); echo '{"jsonrpc":"2.0",` + with + `,"id":'$n'}'; done`)
+	}
 	rows := map[string]struct {
 		config.MCP
 		want string
 	}{
 		"hangs":      {config.MCP{Command: []string{"sleep", "1000"}}, "it did not answer within 1 s of its start"},
 		"garbage":    {sh("echo Listening on port 80; exec sleep 1000"), "within 1 s of its start; it printed what is no message: Listening on port 80"},
-		"endless":    {config.MCP{Command: []string{"yes"}}, "it prints without end; it printed what is no message: y y y"},
+		"endless":    {config.MCP{Command: []string{"yes"}}, "it prints without end; it printed what is no message: y"},
+		"brackets":   {sh("echo '[INFO] ready'; exec sleep 1000"), "within 1 s of its start; it printed what is no message: [INFO] ready"},
+		"records":    {sh(`echo '{"level":30,"msg":"ready"}'; exec sleep 1000`), `it printed what is no message: {"level":30,"msg":"ready"}`},
+		"no end":     {sh("yes x | tr -d '\\n'"), "it prints without end; it printed what is no message: xxx"},
+		"refuses":    {answers(`"error":{"code":-32000,"message":"no licence"}`), "it refuses to begin: no licence"},
+		"misspeaks":  {answers(`"result":[]`), "it does not speak as a server of MCP does: "},
 		"exits":      {sh("echo Error: Cannot find module >&2; echo at line 1 >&2; exit 3"), "it ended by itself: exit status 3; it said: Error: Cannot find module"},
 		"forks":      {sh("sleep 1000 & exit 0"), "it ended by itself, without an error; what goes into the background cannot be spoken to"},
 		"daemon":     {sh("setsid sleep 8 & exit 0"), "it ended by itself, without an error; what goes into the background"},

@@ -24,7 +24,7 @@ func Serve(what string) {
 	case "nothing": // hangs at its start
 		block()
 	case "noise":
-		fmt.Fprint(os.Stdout, "Server started!\n\n  Listening on stdio.\n")
+		fmt.Fprint(os.Stdout, noise)
 	case "noise without end":
 		for {
 			fmt.Fprint(os.Stdout, strings.Repeat("x", 1<<16))
@@ -35,6 +35,10 @@ func Serve(what string) {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
+
+// noise is what servers print where messages belong: words, lines of logs, JSON that is no message, and a line that the next message ends.
+const noise = "Server started!\n\n  Listening on stdio.\n[INFO] ready\n[2026-01-02 03:04:05] up\n[{\n{ not JSON\n{\"level\":30,\"msg\":\"up\"}\n" +
+	"{\n  \"port\": 80\n}\n{}\n[]\n42\nnull\n\"up\"\n12:00 up\n{\"jsonrpc\":\"1.0\",\"id\":1}\n{\"jsonrpc\":\"2.0\"}\n\ufeff\x1b[32mLoading… "
 
 func block() { select {} }
 
@@ -86,6 +90,10 @@ func New(what string) *mcp.Server {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		block()
 		return nil, nil, nil
+	})
+	add("prints", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
+		fmt.Fprint(os.Stdout, noise)
+		return text("printed")
 	})
 	add("floods", func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, any, error) {
 		for range 320 {
