@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -52,15 +53,27 @@ type session struct {
 	hung chan struct{} // closed when it is ended because it answered nothing
 }
 
-// errHung is why a server is lost that answered nothing.
-var errHung = plain("a call came to nothing, and it answered nothing after that")
+// Errors of a server that is started again at once.
+const (
+	errHung   = plain("a call came to nothing, and it answered nothing after that")
+	errForgot = plain("it refused a call, and whatever came after that: it has forgotten the session")
+)
+
+// refusal is a call that a server answered with a status of HTTP instead of a result.
+type refusal struct{ error }
+
+// codeRejected is the library's own error of a status; the words of the server are not in it.
+const codeRejected = -32005
+
+// status is where a request of HTTP puts the status of its answer.
+type status struct{}
 
 // run keeps it there until ctx ends.
 func (s *server) run(ctx context.Context) {
 	wait := s.times.retryMin
 	for {
 		err := s.serve(ctx)
-		hung := errors.Is(err, errHung) && ctx.Err() == nil // it is started at once, and its tools are not withdrawn for that
+		hung := (errors.Is(err, errHung) || errors.Is(err, errForgot)) && ctx.Err() == nil // it is started at once, and its tools are not withdrawn for that
 		if err = s.hidden(err); !hung {
 			s.meet(nil)
 			s.tools(nil)
@@ -96,6 +109,7 @@ type way struct {
 	mcp.Transport
 	why  func(error) error // in words, what is wrong where the connection says this
 	stop func()            // ends what was started, and waits for that
+	web  *web              // nil: a command
 }
 
 // plain is an error in words that need no others.
@@ -121,6 +135,15 @@ func (s *server) serve(ctx context.Context) error {
 	lost := make(chan error, 1)
 	go func() { lost <- session.Wait() }() // ends with the session
 	changed, pace := s.changed, pace{least: s.times.between, most: s.times.steady}
+	lostBy := to.why
+	if err == nil && to.web != nil {
+		lostBy = func(err error) error {
+			if to.web.refused.Load() {
+				return errForgot
+			}
+			return to.why(err)
+		}
+	}
 	rest := time.NewTimer(pace.least)
 	defer rest.Stop()
 	for err == nil {
@@ -128,7 +151,7 @@ func (s *server) serve(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case err := <-lost:
-			return to.why(cmpErr(err, io.EOF))
+			return lostBy(cmpErr(err, io.EOF))
 		case <-rest.C:
 			changed = s.changed
 			continue
@@ -136,8 +159,8 @@ func (s *server) serve(ctx context.Context) error {
 			changed = nil
 			rest.Reset(pace.rest(time.Now()))
 		case <-s.doubted:
-			if !s.lives(ctx, session) {
-				return errHung
+			if err = s.lives(ctx, session); errors.Is(err, errHung) || errors.Is(err, errForgot) {
+				return err
 			}
 			continue
 		}
@@ -146,7 +169,7 @@ func (s *server) serve(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return to.why(err)
+	return lostBy(err)
 }
 
 func cmpErr(err, or error) error {
@@ -210,7 +233,7 @@ func (s *server) way() (to way, err error) {
 		w := &web{by: by, to: at, headers: secret}
 		return way{&mcp.StreamableClientTransport{
 			Endpoint: s.cfg.URL, MaxRetries: 2, MaxEventSize: maxMessage, HTTPClient: &http.Client{Transport: w},
-		}, w.why, by.CloseIdleConnections}, nil
+		}, w.why, by.CloseIdleConnections, w}, nil
 	}
 	c, err := start(s.cfg.Command, secret, hide, s.log, &s.lines)
 	if err != nil {
@@ -219,7 +242,7 @@ func (s *server) way() (to way, err error) {
 	return way{&mcp.IOTransport{Reader: c, Writer: c, MaxLineLength: 2 * maxMessage}, c.why, func() {
 		_ = c.Close()
 		c.over(context.Background())
-	}}, nil
+	}, nil}, nil
 }
 
 // hiding puts the name of each of these values into the value's place; of those that are long enough not to be words of others.
@@ -295,16 +318,29 @@ func sameTool(a, b skills.Tool) bool {
 	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.Schema, b.Schema)
 }
 
-// lives asks it whether it lives; any answer will do. One that does not is left, and what waits for it is asked anew or refused.
-func (s *server) lives(ctx context.Context, session *session) bool {
-	asking, over := context.WithTimeout(ctx, s.times.lives)
+// lives asks it whether it lives; any answer will do that is none of HTTP alone. One that does not is left, and what waits for it is asked
+// anew or refused.
+func (s *server) lives(ctx context.Context, session *session) error {
+	var code atomic.Int64
+	asking, over := context.WithTimeout(context.WithValue(ctx, status{}, &code), s.times.lives)
 	defer over()
-	if err := session.Ping(asking, nil); err != nil && asking.Err() != nil && ctx.Err() == nil {
-		close(session.hung)
-		return false
+	err, refused := session.Ping(asking, nil), (*jsonrpc.Error)(nil)
+	known := err == nil || errors.As(err, &refused) && (code.Load() == 0 || refused.Code == jsonrpc.CodeMethodNotFound)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case known:
+		s.meet(session)
+		return nil
+	case code.Load() != 0:
+		err = errForgot
+	case asking.Err() != nil:
+		err = errHung
+	default: // of a connection that ends
+		return err
 	}
-	s.meet(session)
-	return true
+	close(session.hung)
+	return err
 }
 
 // meet says with whom calls speak from now on; nil: with nobody.
@@ -351,18 +387,30 @@ func (s *server) spoken(ctx context.Context) (*session, error) {
 	}
 }
 
-// call calls one of its tools. It returns when ctx ends, whatever the server does. What it may do twice is asked again where it hung.
+// call calls one of its tools. It returns when ctx ends, whatever the server does. What it may do twice is asked again where it hung; what
+// it refused because it has forgotten the session, in a new one.
 func (s *server) call(ctx skills.Context, tool string, args json.RawMessage, twice bool) (skills.Result, error) {
+	var was *session
+	var out skills.Result
+	var last error
 	for again := false; ; again = true {
 		session, err := s.spoken(ctx)
+		if refused := (refusal{}); again && errors.As(last, &refused) && (err != nil || session == was) {
+			return out, last
+		}
 		if err != nil {
 			return skills.Result{}, err
 		}
-		out, err := s.ask(ctx, session, tool, args)
-		if !errors.Is(err, errHung) {
-			return out, err
-		}
-		if !twice || again {
+		out, last = s.ask(ctx, session, tool, args)
+		switch refused := (refusal{}); {
+		case errors.As(last, &refused):
+			if again {
+				return out, last
+			}
+			was = session
+		case !errors.Is(last, errHung):
+			return out, last
+		case !twice || again:
 			return out, fmt.Errorf("%s hung in another call and is started again; it is not known whether it did this", s.cfg.Name)
 		}
 	}
@@ -374,9 +422,10 @@ func (s *server) ask(ctx skills.Context, session *session, tool string, args jso
 		res *mcp.CallToolResult
 		err error
 	}
-	within, over := context.WithCancel(ctx)
+	var code atomic.Int64
+	within, over := context.WithCancel(context.WithValue(ctx, status{}, &code))
 	if s.cfg.Deadline > 0 {
-		within, over = context.WithTimeout(ctx, s.cfg.Deadline)
+		within, over = context.WithTimeout(within, s.cfg.Deadline)
 	}
 	defer over()
 	back := make(chan answer, 1)
@@ -408,6 +457,12 @@ func (s *server) ask(ctx skills.Context, session *session, tool string, args jso
 		s.doubt(session)
 		poke(s.doubted)
 		return skills.Result{}, fmt.Errorf("%s did not answer within %s", s.cfg.Name, s.cfg.Deadline)
+	case code.Load() != 0:
+		s.doubt(session)
+		if errors.As(a.err, &refused) && refused.Code != codeRejected {
+			return skills.Result{}, refusal{s.hidden(fmt.Errorf("%s says: %s", s.cfg.Name, refused.Message))}
+		}
+		return skills.Result{}, refusal{fmt.Errorf("%s answers: %d %s", s.cfg.Name, code.Load(), http.StatusText(int(code.Load())))}
 	case errors.As(a.err, &refused):
 		return skills.Result{}, s.hidden(fmt.Errorf("%s says: %s", s.cfg.Name, refused.Message))
 	default:

@@ -20,6 +20,7 @@ type web struct {
 	to      *url.URL
 	headers map[string]string
 	trouble atomic.Pointer[string] // of the last request, in words
+	refused atomic.Bool            // the last request, by a status
 }
 
 // RoundTrip is a request and its answer.
@@ -40,10 +41,14 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if r.Method == http.MethodPost { // others it need not know
 		w.trouble.Store(nil)
+		w.refused.Store(res.StatusCode >= 400)
 		kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 		switch {
 		case res.StatusCode >= 400:
 			w.troubled("it answers: " + res.Status)
+			if code, ok := r.Context().Value(status{}).(*atomic.Int64); ok {
+				code.Store(int64(res.StatusCode))
+			}
 		case kind != "" && kind != "application/json" && kind != "text/event-stream":
 			w.troubled("it answers with " + kind + ", as no server of MCP does")
 		}
