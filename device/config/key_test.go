@@ -1,11 +1,55 @@
 package config
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"conch/device/language"
 )
+
+// What editors, shells and files of settings put around a key is none of it, wherever the key comes from.
+func TestAKeyIsBare(t *testing.T) {
+	const key = "sk-proj-Zq7Kd93m_Xw5TtB1nLr8-Vy2Hc6Jf4Gs0PaEuRiOe="
+	wide := "\xff\xfe"
+	for _, c := range key + "\r\n" {
+		wide += string([]byte{byte(c), 0})
+	}
+	for _, text := range []string{
+		key, "\ufeff" + key + "\r\n", "\r\n " + key + " \t\r", "\u00a0" + key + "\u200b", wide,
+		`"` + key + `"`, "'" + key + "'\n", "“" + key + "”", "`" + key + "`", "\ufeff\" " + key + " \"\n",
+		"OPENAI_API_KEY=" + key, "export OPENAI_API_KEY=" + key + "\n", `export OPENAI_API_KEY="` + key + `";`, "OPENAI_API_KEY = '" + key + "'",
+		"set OPENAI_API_KEY=" + key + "\r\n", `$env:OPENAI_API_KEY = "` + key + `"`, "OPENAI_API_KEY: " + key, `"API_KEY": "` + key + `",`,
+		"setx OPENAI_API_KEY " + key, "\ufeffGEMINI_TOKEN=" + key,
+	} {
+		path := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		got["setup"], _, _ = CheckKey(text, language.English)
+		got["another file"], _ = ReadSecret(path)
+		flags := map[string]string{"voice.key_file": path}
+		if c, err := Load(LoadOptions{Environ: []string{}, Flags: flags}); err == nil {
+			got["file"] = c.Voice.Key.Reveal()
+			got["file, read again"] = c.LiveKey()
+		}
+		if c, err := Load(LoadOptions{Environ: []string{"OPENAI_API_KEY=" + text}}); err == nil {
+			got["environment"] = c.Voice.Key.Reveal()
+		}
+		for _, from := range []string{"setup", "another file", "file", "file, read again", "environment"} {
+			if got[from] != key {
+				t.Errorf("%s: %q is %q", from, text, got[from])
+			}
+		}
+	}
+	for _, whole := range []string{"abc=", "KEY=", "key=value", "MONKEY-1=2", "sk-a\"b"} { // keys that look like something else
+		if got := BareKey(whole); got != whole {
+			t.Errorf("%q is %q", whole, got)
+		}
+	}
+}
 
 func TestCheckKey(t *testing.T) {
 	const good = "sk-proj-Zq7Kd93mXw5TtB1nLr8Vy2Hc6Jf4Gs0PaEuRiOe"

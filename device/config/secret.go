@@ -5,7 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"unicode"
+
+	encoding "golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"conch/companions/voice/kinds"
 	"conch/device/language"
@@ -81,7 +86,7 @@ func (c *Config) KeyTrouble() string {
 }
 
 func (l *loader) secret(text, origin string) {
-	text = strings.TrimSpace(text)
+	text = BareKey(text)
 	if text == "" {
 		l.keyProblem("voice.key: empty; set by %s", origin)
 		return
@@ -94,6 +99,34 @@ func (l *loader) secret(text, origin string) {
 	l.config.setOrigin("voice.key", origin)
 }
 
+// named is a key as files of settings have it, such as export OPENAI_API_KEY="…". No key of a provider begins so.
+var named = regexp.MustCompile(`^(?:(?i:export|set|setx)\s+|\$env:)?"?[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)"?\s*[=:\s]\s*(\S.*)$`)
+
+// quotes are what editors and shells put around a value.
+var quotes = [][2]string{{`"`, `"`}, {"'", "'"}, {"`", "`"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}, {"«", "»"}, {"<", ">"}}
+
+// BareKey is a key without what an editor or a file of settings puts around it: byte order mark, name, quotes, spaces.
+func BareKey(text string) string {
+	key := bareText([]byte(text))
+	if value := named.FindStringSubmatch(strings.TrimRight(key, ";,")); value != nil {
+		key = strings.TrimSpace(value[1])
+	}
+	for _, q := range quotes {
+		if inner, ok := strings.CutPrefix(key, q[0]); ok && strings.HasSuffix(inner, q[1]) {
+			return strings.TrimSpace(strings.TrimSuffix(inner, q[1]))
+		}
+	}
+	return key
+}
+
+// bareText is a text without its byte order mark and the spaces around it; UTF-16 becomes UTF-8.
+func bareText(data []byte) string {
+	if text, _, err := transform.Bytes(encoding.BOMOverride(transform.Nop), data); err == nil {
+		data = text
+	}
+	return strings.TrimFunc(string(data), func(r rune) bool { return unicode.IsSpace(r) || r == '\u200b' })
+}
+
 // Sendable: a key goes into an HTTP header, where RFC 9110 5.5 allows visible characters.
 func Sendable(key string) bool {
 	return len(key) <= MaxKey && !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
@@ -104,7 +137,7 @@ func Sendable(key string) bool {
 func (c *Config) LiveKey() string {
 	if c.KeyFrom != "" {
 		data, _, err := ReadBounded(c.KeyFrom, MaxKey)
-		if key := strings.TrimSpace(string(data)); err == nil && key != "" && Sendable(key) {
+		if key := BareKey(string(data)); err == nil && key != "" && Sendable(key) {
 			redact.Add(key)
 			return key
 		}
@@ -150,7 +183,7 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // not empty when it can be one but does not look like OpenAI's; other servers have other keys. Neither hint nor error repeats
 // any of it; both are in the language of whoever gave it.
 func CheckKey(text string, l language.Language) (key, hint string, err error) {
-	key = strings.TrimSpace(text)
+	key = BareKey(text)
 	switch {
 	case key == "":
 		return "", "", errors.New(l.Phrase("key.empty"))
@@ -178,7 +211,7 @@ func ReadSecret(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	secret := strings.TrimSpace(string(data))
+	secret := BareKey(string(data))
 	if secret == "" || !Sendable(secret) {
 		return "", fmt.Errorf("%s: must hold the key and nothing else, on one line", path)
 	}

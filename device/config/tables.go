@@ -264,7 +264,7 @@ func lines(into, files map[string]string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", name, path, err)
 		}
-		line := strings.TrimSpace(string(data))
+		line := bareText(data)
 		if line == "" || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
 			return fmt.Errorf("%s: %s: must hold one line of visible ASCII characters and nothing else", name, path)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"strings"
 
 	"conch/companions/voice/rehearsal"
 	"conch/device/config"
@@ -42,7 +41,7 @@ func readKey(path string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
-	key := strings.TrimSpace(string(data))
+	key := config.BareKey(string(data))
 	switch wide := info.Mode().Perm() &^ 0o600; {
 	case wide != 0:
 		return "", fmt.Errorf("%s: mode %04o lets others read the key: %s", path, info.Mode().Perm(), printable.Chmod("600", path))
