@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -104,7 +105,7 @@ func scan(root fs.FS) (titles []skills.Title, folders map[string]time.Time, err 
 		switch {
 		case err != nil && name == ".":
 			return err
-		case err != nil, e.IsDir() && strings.HasPrefix(e.Name(), ".") && name != ".":
+		case err != nil, e.IsDir() && aside(e.Name()) && name != ".":
 			return fs.SkipDir // one that is not ours to read takes no other with it
 		case len(titles) == maxTitles, len(folders) == maxFolders:
 			return fs.SkipAll
@@ -114,13 +115,20 @@ func scan(root fs.FS) (titles []skills.Title, folders map[string]time.Time, err 
 			if st, err := e.Info(); err == nil { // else it has gone meanwhile
 				folders[name] = st.ModTime()
 			}
-		case Named(name) && !strings.HasPrefix(e.Name(), "."):
+		case Named(name) && !aside(e.Name()):
 			titles = append(titles, skills.Title{File: name, Name: title(name)})
 		}
 		return nil
 	})
 	return titles, folders, err
 }
+
+// system are folders that systems and file servers keep beside a person's: what was deleted, earlier states, thumbnails.
+var system = regexp.MustCompile(`(?i)^([.].*|#(recycle|snapshot)|@(eaDir|tmp|Recycle|Recently-Snapshot|Recently-Deleted|SynoEAStream)|[$]Recycle[.]Bin|` +
+	`RECYCLE[RD]|found[.][0-9]{3}|lost[+]found|System Volume Information|__MACOSX|Network Trash Folder|Temporary Items|TheVolumeSettingsFolder|[$]Extend)$`)
+
+// aside says of the name of a file or folder that it is none of a person's.
+func aside(name string) bool { return system.MatchString(name) }
 
 // Named says whether a file is one of sound by its name; whether it is, its bytes say when it is opened.
 func Named(name string) bool {

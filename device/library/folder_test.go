@@ -55,7 +55,12 @@ func TestALibraryIsAFolderOfFiles(t *testing.T) {
 	}
 	put(t, filepath.Join(dir, "library", "the_sea.wav"))
 	put(t, filepath.Join(dir, "library", "Melville", "Moby Dick.WAV"))
-	put(t, filepath.Join(dir, "library", ".trash", "old.wav"))
+	for _, deleted := range []string{".trash", ".Trash-1000/files", ".Trashes/501", "#recycle", "Melville/#recycle", "$RECYCLE.BIN/S-1-5-21", "RECYCLER", "@eaDir/a.mp3",
+		"@Recycle", "#snapshot/daily", "lost+found", "FOUND.000", "System Volume Information", "__MACOSX", ".AppleDouble", "Network Trash Folder"} {
+		put(t, filepath.Join(dir, "library", deleted, "old.wav"))
+	}
+	put(t, filepath.Join(dir, "library", "._the_sea.wav"))
+	put(t, filepath.Join(dir, "library", "#1 Hits", "@home", "$5.wav"))
 	put(t, filepath.Join(dir, "secret.wav"))
 	for link, to := range map[string]string{"out.wav": "../secret.wav", "gone.wav": "nothing"} {
 		if err := os.Symlink(to, filepath.Join(dir, "library", link)); err != nil {
@@ -66,7 +71,7 @@ func TestALibraryIsAFolderOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := named(f)
-	if want := []string{"Melville, Moby Dick", "gone", "out", "the sea"}; err != nil || !slices.Equal(all, want) {
+	if want := []string{"#1 Hits, @home, $5", "Melville, Moby Dick", "gone", "out", "the sea"}; err != nil || !slices.Equal(all, want) {
 		t.Errorf("%q, %v; want %q", all, err, want)
 	}
 	for title, ok := range map[string]bool{"the_sea": true, "Melville/Moby Dick": false, "out": false, "gone": false, "nothing": false} {
