@@ -435,17 +435,33 @@ func ported(k key) key {
 	k.set = func(v any) error {
 		s, _ := v.(string)
 		for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' }) {
-			u, err := url.Parse(word)
-			if err != nil || u.Port() == "" || !strings.Contains(word, "://") {
-				continue
-			}
-			if n, err := strconv.Atoi(u.Port()); err != nil || n < 1 || n > 65535 {
-				return refusedError{fmt.Sprintf("there is no port %s; ports are 1 to 65535", clip(u.Port(), 40))}
+			if wrong := wrongHost(word); wrong != "" {
+				return refusedError{wrong}
 			}
 		}
 		return set(v)
 	}
 	return k
+}
+
+// wrongHost says what is wrong with host and port of an address with a scheme; empty: nothing.
+func wrongHost(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
+	host := rest
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		host = rest[:at]
+	}
+	if strings.Count(host, ":") > 1 && !strings.ContainsAny(host, "[@") {
+		return "an address of IPv6 stands in brackets, as in [::1]:8080"
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Port() == "" || rest == "" {
+		return ""
+	}
+	if n, err := strconv.Atoi(u.Port()); err != nil || n < 1 || n > 65535 {
+		return fmt.Sprintf("there is no port %s; ports are 1 to 65535", clip(u.Port(), 40))
+	}
+	return ""
 }
 
 // address is where a server of this machine listens.

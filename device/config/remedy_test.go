@@ -57,3 +57,28 @@ func TestAListOfServersIsToldByAnExample(t *testing.T) {
 		t.Errorf("%v; want the example [mcp.files]", err)
 	}
 }
+
+// An address of IPv6 without brackets has no port that anybody could tell from it.
+func TestAddressesOfIPv6StandInBrackets(t *testing.T) {
+	for key, forms := range map[string]string{
+		"voice.url": "%s ws wss http https", "voice.hear": "whisper.cpp %s http", "voice.speak": "%s http", "room.broker": "%s mqtt mqtts ws",
+		"room.vote_url": "%s http", "homeassistant.broker": "%s mqtt tcp ws",
+	} {
+		all := strings.Fields(strings.ReplaceAll(forms, "whisper.cpp %s", "whisper.cpp+%s"))
+		for _, scheme := range all[1:] {
+			for host, good := range map[string]bool{
+				"::1:18041": false, "fe80::1": false, "2001:db8::7:80/x": false, "[::1]:18041": true, "pi.lan:18041": true, "192.0.2.1": true,
+			} {
+				value := strings.ReplaceAll(strings.Replace(all[0], "%s", scheme+"://"+host, 1), "+", " ")
+				flags := map[string]string{key: value}
+				if strings.HasPrefix(key, "voice.") && key != "voice.url" {
+					flags["voice.kind"] = "cascade"
+				}
+				_, err := Load(LoadOptions{Environ: []string{"HOME=/"}, Flags: flags})
+				if told := err != nil && strings.Contains(err.Error(), key+" = ") && strings.Contains(err.Error(), "stands in brackets"); told == good {
+					t.Errorf("%s = %s: %v", key, value, err)
+				}
+			}
+		}
+	}
+}

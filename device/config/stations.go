@@ -81,6 +81,8 @@ func checkStations(entries []Station) (good []Station, reason string) {
 			wrong = `is an address, and has no name: NAME = ADDRESS`
 		case s.URL == "":
 			wrong = `has no address behind an equals sign: NAME = ADDRESS`
+		case wrongHost(s.URL) != "":
+			wrong = "has no address that can be: " + wrongHost(s.URL)
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || len(s.URL) > maxLine:
 			wrong = "has no address that begins with http:// or https://"
 		case slices.ContainsFunc(good, func(o Station) bool { return strings.EqualFold(o.Name, s.Name) }):

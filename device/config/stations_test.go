@@ -20,6 +20,8 @@ func TestStations(t *testing.T) {
 		{`stations = "Jazz = http://a, News = http://b"`, "[{Jazz http://a} {News http://b}]", ""},
 		{`stations = ["Jazz = http://a", "News = b", "More = http://c"]`, "[{Jazz http://a} {More http://c}]", `"News" has no address that begins with`},
 		{`stations = ["Jazz = file:///a"]`, "[]", `"Jazz" has no address`},
+		{`stations = ["Jazz = http://fe80::1/a"]`, "[]", `"Jazz" has no address that can be: an address of IPv6 stands in brackets`},
+		{`stations = ["Jazz = http://[::1]:80/a:b:c", "News=http://b?at=1:2:3"]`, "[{Jazz http://[::1]:80/a:b:c} {News http://b?at=1:2:3}]", ""},
 		{`stations = ["= http://a"]`, "[]", "is not how a station is called"},
 		{`stations = ["Jazz = http://a", "jazz = http://b"]`, "[{Jazz http://a}]", `"jazz" is there twice`},
 		{"[radio.stations]\nNews = 5", "[]", `"News" has no address`},

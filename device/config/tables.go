@@ -161,6 +161,9 @@ func words(into *map[string]string, named func(string) bool) func(any) string {
 func webURL(into *string) func(any) string {
 	return func(v any) string {
 		s, _ := v.(string)
+		if wrong := wrongHost(s); wrong != "" {
+			return wrong
+		}
 		u, err := url.Parse(s)
 		if err != nil || len(s) > maxLine || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return bare

@@ -19,6 +19,8 @@ func TestTablesAreRefusedOneByOne(t *testing.T) {
 		"[mcp.x]\ncommand = [\"\"]":                                  `must be a list`,
 		"[mcp.x]\ncomand = [\"a\"]":                                  `mcp.x.comand: unknown key (did you mean command?); [mcp.x] is left out`,
 		"[mcp.x]\nurl = \"ftp://a\"":                                 `mcp.x.url = "ftp://a": must be http:// or https://`,
+		"[mcp.x]\nurl = \"http://::1:18041/mcp\"":                    `mcp.x.url: an address of IPv6 stands in brackets`,
+		"[mcp.x]\nurl = \"http://a:99999\"":                          `there is no port 99999`,
 		"[mcp.x]\nurl = \"http://a:b@c\"":                            `a password does not belong into an address`,
 		"[mcp.x]\nurl = \"http://a\"\ncommand = [\"a\"]":             `has a command and a url`,
 		"[mcp.x]\nurl = \"http://a\"\nenv = { A = \"b\" }":           `has env, which goes with a command`,

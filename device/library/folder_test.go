@@ -55,8 +55,8 @@ func TestALibraryIsAFolderOfFiles(t *testing.T) {
 	}
 	put(t, filepath.Join(dir, "library", "the_sea.wav"))
 	put(t, filepath.Join(dir, "library", "Melville", "Moby Dick.WAV"))
-	for _, deleted := range []string{".trash", ".Trash-1000/files", ".Trashes/501", "#recycle", "Melville/#recycle", "$RECYCLE.BIN/S-1-5-21", "RECYCLER", "@eaDir/a.mp3",
-		"@Recycle", "#snapshot/daily", "lost+found", "FOUND.000", "System Volume Information", "__MACOSX", ".AppleDouble", "Network Trash Folder"} {
+	for _, deleted := range []string{".trash", ".Trash-1000/files", ".Trashes/501", "#recycle", "Melville/#recycle", "$RECYCLE.BIN/S-1-5-21", "RECYCLER",
+		"@eaDir/a.mp3", "@Recycle", "#snapshot/daily", "lost+found", "FOUND.000", "System Volume Information", "__MACOSX", ".AppleDouble", "Network Trash Folder"} {
 		put(t, filepath.Join(dir, "library", deleted, "old.wav"))
 	}
 	put(t, filepath.Join(dir, "library", "._the_sea.wav"))
