@@ -14,11 +14,12 @@ import (
 
 // Log events of servers; each has the server's name.
 const (
-	logReady  = "mcp.ready"  // tools, of, ms: it has said which tools it has
-	logLost   = "mcp.lost"   // err, again_s: it is not there
-	logStderr = "mcp.stderr" // text: what it says to nobody in particular
-	logAllow  = "mcp.allow"  // tool, err
-	logCall   = "mcp.call"   // err: of a call, in the words of the protocol
+	logReady   = "mcp.ready"   // tools, of, ms: it has said which tools it has
+	logLost    = "mcp.lost"    // err, again_s: it is not there
+	logStderr  = "mcp.stderr"  // text: what it says to nobody in particular
+	logAllow   = "mcp.allow"   // tool, err
+	logEndless = "mcp.endless" // tools, err: of its list
+	logCall    = "mcp.call"    // err: of a call, in the words of the protocol
 )
 
 // times are how long things may take.

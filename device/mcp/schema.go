@@ -27,7 +27,8 @@ const (
 	maxValues = 100
 )
 
-// schemaOf is the schema of a tool without the prose of its server; null where there is none.
+// schemaOf is the schema of a tool without the prose of its server. One that says nothing, or is an empty list, as PHP writes an empty
+// object, takes no arguments; what cannot be read is null, which the toolbox refuses.
 func schemaOf(written any) json.RawMessage {
 	raw, err := json.Marshal(written)
 	if err != nil {
@@ -36,6 +37,14 @@ func schemaOf(written any) json.RawMessage {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
 		return json.RawMessage("null")
+	}
+	list, _ := v.([]any)
+	fields, isObject := v.(map[string]any)
+	switch {
+	case v == nil, v == true, list != nil && len(list) == 0, isObject && len(fields) == 0:
+		v = map[string]any{"type": "object", "properties": map[string]any{}}
+	case isObject && fields["type"] == nil:
+		fields["type"] = "object" // what else arguments are
 	}
 	if raw, err = json.Marshal(pruned(v, maxDepth)); err != nil {
 		return json.RawMessage("null")
@@ -77,8 +86,12 @@ func pruned(v any, depth int) any {
 			if text, ok := v.(string); ok {
 				kept[key] = printable.Quoted(clip(text, maxDescription))
 			}
-		case "type", "required", "enum", "const", "$ref", "format", "$schema":
-			if isWords(v) {
+		case "required", "enum":
+			if all, ok := v.([]any); ok && isWords(all) {
+				kept[key] = v
+			}
+		case "type", "const", "$ref", "format", "$schema":
+			if isWords(v) && (v != nil || key == "const") {
 				kept[key] = v
 			}
 		default:

@@ -278,8 +278,9 @@ func (s *server) list(ctx context.Context, session *session, had []skills.Tool) 
 	for _, name := range s.cfg.Allow {
 		missing[name] = true
 	}
-	seen := 0
-	for t, err := range session.Tools(asking, nil) {
+	met := map[string]bool{}
+	for page := (&mcp.ListToolsParams{}); page != nil; {
+		res, err := session.ListTools(asking, page)
 		if refused := (*jsonrpc.Error)(nil); errors.As(err, &refused) {
 			return nil, plain("it does not say which tools it has: " + refused.Message)
 		}
@@ -289,13 +290,24 @@ func (s *server) list(ctx context.Context, session *session, had []skills.Tool) 
 		if err != nil {
 			return nil, err
 		}
-		if seen++; seen > maxListed {
-			break
+		before := len(met)
+		for _, t := range res.Tools {
+			if t == nil || met[t.Name] || len(met) == maxListed {
+				continue
+			}
+			met[t.Name] = true
+			delete(missing, t.Name)
+			if s.allowed(t.Name) {
+				x := s.toolOf(t)
+				tools, names = append(tools, x), append(names, x.Name)
+			}
 		}
-		delete(missing, t.Name)
-		if s.allowed(t.Name) {
-			x := s.toolOf(t)
-			tools, names = append(tools, x), append(names, x.Name)
+		switch page = (&mcp.ListToolsParams{Cursor: res.NextCursor}); {
+		case res.NextCursor == "":
+			page = nil
+		case len(met) == before || len(met) == maxListed:
+			page = nil
+			s.log.Warn(logEndless, "tools", len(met), "err", "its list does not end; what it named until then counts")
 		}
 	}
 	took := time.Since(began)
@@ -309,7 +321,7 @@ func (s *server) list(ctx context.Context, session *session, had []skills.Tool) 
 	for name := range missing {
 		s.log.Warn(logAllow, "tool", name, "err", "allow names a tool that it does not have")
 	}
-	s.log.Info(logReady, "tools", len(tools), "of", seen, "ms", took.Milliseconds())
+	s.log.Info(logReady, "tools", len(tools), "of", len(met), "ms", took.Milliseconds())
 	s.tools(tools)
 	return tools, nil
 }
