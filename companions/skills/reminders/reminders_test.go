@@ -652,7 +652,9 @@ func TestARuleIsSaidInWords(t *testing.T) {
 		"FREQ=WEEKLY;BYDAY=MO,TU,SU": "every Monday, Tuesday and Sunday", "FREQ=WEEKLY;INTERVAL=2;BYDAY=FR": "every 2 weeks on Friday",
 		"FREQ=MONTHLY;BYMONTHDAY=1,2,3,11,22,-1": "every month on the 1st day, 2nd day, 3rd day, 11th day, 22nd day and last day",
 		"FREQ=MONTHLY;BYDAY=1MO,-1FR,-2SA":       "every month on the 1st Monday, the last Friday and the 2nd Saturday from the end",
-		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29":    "every year on the 29th day in February",
+		"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29":    "every year on the 29th day in February, or the last day of a shorter one",
+		"FREQ=MONTHLY;BYMONTHDAY=30":             "every month on the 30th day, or the last day of a shorter one",
+		"FREQ=MONTHLY;BYMONTHDAY=15,31":          "every month on the 15th day and 31st day, where there is such a day",
 		"FREQ=DAILY;BYHOUR=8,20":                 "every day at 08:30 and 20:30", "FREQ=DAILY;BYHOUR=8;BYMINUTE=5": "every day at 08:05",
 		"FREQ=DAILY;COUNT=1": "every day, 1 time in all", "FREQ=DAILY;UNTIL=20261203": "every day, until December 3, 2026",
 		"FREQ=MONTHLY;BYDAY=MO,TU;BYSETPOS=-1": "every month on Monday and Tuesday, on certain days only",
@@ -660,6 +662,43 @@ func TestARuleIsSaidInWords(t *testing.T) {
 		s, err := newSchedule(start, rule, time.UTC)
 		if got := s.said(); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %q", rule, got, err, want)
+		}
+	}
+}
+
+// A day that some months do not have is the last of those; RFC 5545 would skip them.
+func TestShortMonthsAreNotSkipped(t *testing.T) {
+	for _, row := range []struct{ start, rule, want string }{
+		{"2027-01-31T08:00", "FREQ=MONTHLY", "01-31 02-28 03-31 04-30 05-31 06-30"},
+		{"2028-01-30T08:00", "FREQ=MONTHLY", "01-30 02-29 03-30 04-30 05-30 06-30"},
+		{"2027-01-29T08:00", "FREQ=MONTHLY;INTERVAL=1", "01-29 02-28 03-29 04-29 05-29 06-29"},
+		{"2027-01-28T08:00", "FREQ=MONTHLY", "01-28 02-28 03-28 04-28 05-28 06-28"},
+		{"2027-01-05T08:00", "FREQ=MONTHLY;BYMONTHDAY=31", "01-31 02-28 03-31 04-30 05-31 06-30"},
+		{"2027-01-31T08:00", "FREQ=MONTHLY;INTERVAL=3", "01-31 04-30 07-31 10-31 01-31 04-30"},
+		{"2027-01-31T08:00", "FREQ=MONTHLY;BYMONTH=2,3", "02-28 03-31 02-29 03-31 02-28 03-31"},
+		{"2027-01-31T08:00", "FREQ=MONTHLY;BYHOUR=8,20", "01-31 01-31 02-28 02-28 03-31 03-31"},
+		{"2027-01-31T08:00", "FREQ=MONTHLY;COUNT=3", "01-31 02-28 03-31"},
+		{"2028-02-29T08:00", "FREQ=YEARLY", "02-29 02-28 02-28 02-28 02-29 02-28"},
+		{"2027-01-01T08:00", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=29", "02-28 02-29 02-28 02-28 02-28 02-29"},
+		{"2027-01-31T08:00", "FREQ=YEARLY", "01-31 01-31 01-31 01-31 01-31 01-31"},
+		{"2027-01-31T08:00", "FREQ=MONTHLY;BYMONTHDAY=-1", "01-31 02-28 03-31 04-30 05-31 06-30"},
+		{"2027-01-31T08:00", "FREQ=MONTHLY;BYDAY=-1SU", "01-31 02-28 03-28 04-25 05-30 06-27"},
+		{"2027-01-31T08:00", "FREQ=DAILY", "01-31 02-01 02-02 02-03 02-04 02-05"},
+	} {
+		start, err := parseStart(row.start, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := newSchedule(start, row.rule, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for at := s.next(start.Add(-time.Second)); !at.IsZero() && len(all) < 6; at = s.next(at) {
+			all = append(all, at.Format("01-02"))
+		}
+		if got := strings.Join(all, " "); got != row.want {
+			t.Errorf("%s from %s: %s; want %s", row.rule, row.start, got, row.want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package reminders
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,7 @@ func (s schedule) said() string {
 	if s.rule == nil {
 		return ""
 	}
-	o := s.rule.OrigOptions
+	o := s.asked
 	unit := [...]string{rrule.YEARLY: "year", rrule.MONTHLY: "month", rrule.WEEKLY: "week", rrule.DAILY: "day"}[o.Freq]
 	text, on := "every "+unit, " on "
 	switch {
@@ -41,6 +42,12 @@ func (s schedule) said() string {
 	}))
 	add(" on the ", each(o.Bymonthday, func(n int) string { return nth(n, "day") }))
 	add(" in ", each(o.Bymonth, func(n int) string { return time.Month(n).String() }))
+	switch {
+	case len(o.Bysetpos) == 0 && len(s.rule.OrigOptions.Bysetpos) > 0:
+		text += ", or the last day of a shorter one"
+	case slices.ContainsFunc(o.Bymonthday, func(n int) bool { return n > 28 || n < -28 }):
+		text += ", where there is such a day"
+	}
 	if len(o.Bysetpos)+len(o.Byyearday)+len(o.Byweekno) > 0 {
 		text += ", on certain days only"
 	}

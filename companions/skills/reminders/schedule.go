@@ -23,6 +23,7 @@ const (
 type schedule struct {
 	start time.Time    // its fields alone count; its zone is UTC
 	rule  *rrule.RRule // of the same; nil: once
+	asked rrule.ROption
 }
 
 // parseStart reads a time as a model writes it. With a zone it is turned into that of the house.
@@ -83,10 +84,37 @@ func newSchedule(start time.Time, rule string, house *time.Location) (schedule, 
 			o.Until = o.Until.AddDate(0, 0, 1).Add(-time.Second)
 		}
 	}
+	s.asked = *o
+	lastDays(o)
 	if s.rule, err = rrule.NewRRule(*o); err != nil {
 		return s, fmt.Errorf("%q: %w", clip(rule), err)
 	}
 	return s, nil
+}
+
+// lastDays has a rule for the 29th, 30th or 31st come on the last day of months that are shorter, which RFC 5545 would skip.
+func lastDays(o *rrule.ROption) {
+	day, month := o.Dtstart.Day(), o.Dtstart.Month()
+	if len(o.Bymonthday) == 1 {
+		day = o.Bymonthday[0]
+	}
+	if len(o.Bymonth) == 1 {
+		month = time.Month(o.Bymonth[0])
+	}
+	leap := o.Freq == rrule.YEARLY && month == time.February && day == 29 && len(o.Bymonth) <= 1 && len(o.Bymonth) >= len(o.Bymonthday)
+	if o.Freq != rrule.MONTHLY && !leap || day < 29 || len(o.Bymonthday) > 1 || len(o.Byweekday)+len(o.Byyearday)+len(o.Byweekno)+len(o.Bysetpos) > 0 {
+		return
+	}
+	if leap {
+		o.Bymonth = []int{int(month)}
+	}
+	o.Bymonthday = nil
+	for d := 28; d <= day; d++ {
+		o.Bymonthday = append(o.Bymonthday, d)
+	}
+	for n := range max(1, len(o.Byhour)) {
+		o.Bysetpos = append(o.Bysetpos, -1-n)
+	}
 }
 
 // next is the first time after one; zero: there is none, or none in ten years.
