@@ -195,4 +195,5 @@ type Thing struct {
 	Numbers   bool              // it may be a number, from Low to High
 	Low, High float64
 	Read      string // where what it is stands; empty: nowhere
+	Field     string // of JSON that stands there; empty: what tells most
 }

@@ -19,6 +19,7 @@ type Thing struct {
 	Numbers   bool              // it may be a number, from Low to High
 	Low, High float64
 	Read      string // where what it is stands; empty: nowhere
+	Field     string // of JSON that stands there; empty: what tells most
 }
 
 // thingName and valueName are no regular expressions: with letters of all scripts, forty times, those take megabytes.
@@ -64,10 +65,21 @@ func (l *loader) home() section {
 					}},
 				{"read", "topic under which the broker keeps what it is; empty: it cannot be read",
 					"a topic without + and #, and none of conch's own", `"zigbee2mqtt/kitchen lamp"`, topic(&t.Read)},
+				{"field", "which field of it is told, where it is JSON, as in temperature or color.hue; empty: its state, or whatever values it has",
+					"one line of text", `""`, func(v any) string {
+						s, ok := v.(string)
+						if !ok || len(s) > maxName || !oneLine(s) && s != "" {
+							return bare
+						}
+						t.Field = s
+						return ""
+					}},
 			}, func() string {
 				switch {
 				case t.Topic == "" && t.Read == "":
 					return "needs a topic, or read, or both"
+				case t.Field != "" && t.Read == "":
+					return "has a field, and no read in which it is"
 				case t.Topic != "" && len(t.Payloads) == 0 && !t.Numbers:
 					return "has a topic, and neither payloads nor a range: nothing may be said to it"
 				}
@@ -117,6 +129,9 @@ func (c *Config) things() string {
 		}
 		if t.Read != "" {
 			what += " <" + t.Read
+		}
+		if t.Field != "" {
+			what += " ." + t.Field
 		}
 		all = append(all, Quote(what))
 	}

@@ -37,6 +37,8 @@ func TestTablesAreRefusedOneByOne(t *testing.T) {
 		"[home.lamp]\ntopic = \"a\"":                                 `nothing may be said to it`,
 		"[home.lamp]\ntopic = \"a\"\nrange = [3, 3]":                 `home.lamp.range = [3, 3]: must be a list of two numbers`,
 		"[home.lamp]\ntopic = \"a\"\npayloads = {on=true}":           `"on" must be a text`,
+		"[home.lamp]\ntopic = \"a\"\nrange=[1,2]\nfield = \"b\"":     `has a field, and no read in which it is`,
+		"[home.lamp]\nread = \"a\"\nfield = 3":                       `home.lamp.field = 3: must be one line of text`,
 		"[home.\"a/b\"]\nread = \"a\"":                               `a name is 1 to 40 letters`,
 		"[hoem.lamp]\nread = \"a\"":                                  `[hoem]: unknown section (did you mean [home]?)`,
 	} {

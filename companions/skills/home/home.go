@@ -130,12 +130,17 @@ func (s Skill) read(ctx skills.Context, raw json.RawMessage) (skills.Result, err
 		return skills.Result{}, fmt.Errorf("the %s cannot be read: %w", t.Name, words(err))
 	}
 	value = strings.ToValidUTF8(value, "?")
+	said, err := told(value, t.Field)
+	if err != nil {
+		return skills.Result{}, fmt.Errorf("the %s cannot be read: %w", t.Name, err)
+	}
 	for word, p := range t.Payloads {
-		if p == value {
-			value = word
+		if alone, err := told(p, ""); p == value || err == nil && alone == said { // as {"state":"ON"}
+			said = word
+			break
 		}
 	}
-	return skills.Result{Output: fmt.Sprintf("The %s is: %s", t.Name, value)}, nil
+	return skills.Result{Output: fmt.Sprintf("The %s is: %s", t.Name, said)}, nil
 }
 
 // words is an error as a person would have it.

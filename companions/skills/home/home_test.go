@@ -69,6 +69,32 @@ func TestAHouseIsSwitchedAndRead(t *testing.T) {
 	}
 }
 
+// JSON is not spoken: of what stands at a topic the field that is named is told, or else what tells most.
+func TestJSONIsNotReadAloud(t *testing.T) {
+	lamp := `{"brightness":120,"color":{"hue":30,"x":0.4},"linkquality":77,"state":"ON","update":{"state":"idle"}}`
+	for _, row := range []struct{ kept, field, want string }{
+		{lamp, "", "is: on"}, {lamp, "brightness", "is: 120"}, {lamp, "color.hue", "is: 30"}, {lamp, "state", "is: on"}, {lamp, "update", "is: idle"},
+		{lamp, "heat", "cannot be read: it tells no heat, but brightness, color, linkquality, state, update"},
+		{lamp, "color.heat", "it tells no color.heat, but"},
+		{`{"temperature":-3.5,"humidity":40,"battery_low":false,"last_seen":"2026"}`, "", "is: battery low no, humidity 40, temperature -3.5"},
+		{`{"Time":"2026","POWER":"OFF","Dimmer":5}`, "", "is: off"}, {` {"value": 1e3}`, "", "is: 1e3"}, {`"ON"`, "", "is: on"}, {`"open"`, "", "is: open"},
+		{`[1,"two",{}]`, "", "is: 1, two"}, {`{"a":{"b":1}}`, "", "has no value that can be said"}, {`{}`, "", "has no value"}, {`null`, "", "has no value"},
+		{`21.5`, "", "is: 21.5"}, {`21.5`, "temperature", "is: 21.5"}, {`21.5 °C`, "temperature", "is: 21.5 °C"}, {`[on]`, "", "is: [on]"}, {lamp, "state.on", "it tells no state.on"}, {`{not JSON`, "", "is neither a value nor JSON"},
+		{"ON", "", "is: on"}, {`true`, "", "is: yes"},
+	} {
+		_, h := house(nil, row.kept)
+		h.Things[0].Field, h.Things[0].Payloads = row.field, map[string]string{"on": `{"state":"ON"}`, "off": "OFF"}
+		got, err := Skill{h}.read(skills.Context{Context: t.Context()}, json.RawMessage(`{"thing":"kitchen lamp"}`))
+		text := got.Output
+		if err != nil {
+			text = err.Error()
+		}
+		if !strings.Contains(text, row.want) {
+			t.Errorf("%s, field %q: %q; want %q", row.kept, row.field, text, row.want)
+		}
+	}
+}
+
 // A model is told what there is, and nothing that it may not touch.
 func TestAModelIsToldWhatThereIs(t *testing.T) {
 	_, h := house(nil, "")
