@@ -95,8 +95,8 @@ func unbracketed(text string) string {
 			if r == closing {
 				closing = 0
 			}
-		case strings.ContainsRune("[(*【（", r):
-			closing = map[rune]rune{'[': ']', '(': ')', '*': '*', '【': '】', '（': '）'}[r]
+		case strings.ContainsRune("[(*【（<", r):
+			closing = map[rune]rune{'<': '>', '[': ']', '(': ')', '*': '*', '【': '】', '（': '）'}[r]
 		default:
 			out.WriteRune(r)
 		}
