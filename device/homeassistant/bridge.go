@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,8 @@ const (
 	logAsked     = "homeassistant.asked"     // entity, err: what somebody there wanted was done, or not
 	logRefused   = "homeassistant.refused"   // entity, why, times: what somebody there wanted was not even tried
 	logForgotten = "homeassistant.forgotten" // broker: nothing of this device is left there
+	logLimits    = "homeassistant.limits"    // broker, not: what it does not take, so that it is told otherwise
+	logTooLarge  = "homeassistant.too_large" // topic: the broker takes no message of that size
 	logLeft      = "homeassistant.left"      // broker, err, again: something of this device is there that should not be
 	logNote      = "homeassistant.note"      // err: a restart will not know what was told to whom
 )
@@ -247,15 +250,22 @@ func (b *Bridge) touch() {
 
 // stay keeps a link to the broker.
 func (b *Bridge) stay(ctx context.Context, here place) {
-	wait, reached := b.o.Retry, false
+	wait, reached, takes := b.o.Retry, false, unlimited
 	for ctx.Err() == nil {
 		began := time.Now()
-		up, err := b.session(ctx, here)
+		up, err := b.session(ctx, here, takes)
 		if ctx.Err() != nil {
 			return
 		}
 		if b.held.Swap(false) { // who pressed cannot let go any more
 			b.ask(ctx, request{entity: keyTalk, path: "/release"})
+		}
+		if ctx.Err() == nil && hungUp(err) {
+			if now := limitsOf(ctx, b.o.Config, "conch-ha-"+b.a.id+"-limits"); now != takes {
+				takes = now
+				b.o.Log.Warn(logLimits, "broker", here.Broker, "not", now.String())
+				continue
+			}
 		}
 		reached = reached || up
 		if up && time.Since(began) >= stable {
@@ -270,11 +280,11 @@ func (b *Bridge) stay(ctx context.Context, here place) {
 }
 
 // session is one link: it tells everything, and then what changes. up: the broker took this device.
-func (b *Bridge) session(ctx context.Context, here place) (up bool, err error) {
+func (b *Bridge) session(ctx context.Context, here place, takes limits) (up bool, err error) {
 	linked, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s := &session{b: b, here: here, births: make(chan struct{}, 1), echo: make(chan struct{}, 1), sent: map[string]string{}}
-	l, err := dial(linked, b.o.Config, "conch-ha-"+b.a.id, message{b.a.availability(), offline, true}, s.arrived)
+	s := &session{b: b, here: here, births: make(chan struct{}, 1), echo: make(chan struct{}, 1), sent: map[string]string{}, large: map[string]bool{}}
+	l, err := dial(linked, b.o.Config, takes, "conch-ha-"+b.a.id, message{b.a.availability(), offline, true}, s.arrived)
 	if err != nil {
 		return false, err
 	}
@@ -284,6 +294,9 @@ func (b *Bridge) session(ctx context.Context, here place) (up bool, err error) {
 	}
 	s.l = l
 	err = s.run(ctx)
+	if hungUp(err) && !s.up {
+		err = fmt.Errorf("%w when it is told %s (%d bytes): %w", errCut, s.last.topic, len(s.last.payload), err)
+	}
 	if ctx.Err() != nil {
 		bye := message{b.a.availability(), offline, true}
 		_ = l.publish(context.WithoutCancel(ctx), bye, lastWords) // else the last will says it
@@ -310,6 +323,8 @@ type session struct {
 	echo   chan struct{} // 1: what was said has come back
 
 	up     bool
+	last   message           // that was told
+	large  map[string]bool   // topics of what the broker does not take
 	sent   map[string]string // what the broker has, by topic
 	want   []message         // as of the last look at the view
 	answer time.Time         // when the last birth was answered
@@ -386,21 +401,37 @@ func (s *session) look() {
 	b := s.b
 	b.mu.Lock()
 	there := platforms(b.v.entities(b.a.rules))
-	p := s.here
-	p.Entities = union(b.n.at(s.here).Entities, there)
-	grown := len(p.Entities) != len(b.n.at(s.here).Entities)
+	p, noted := s.here, b.n.at(s.here)
+	p.Entities = union(noted.Entities, there)
+	s.want = slices.DeleteFunc(b.a.wanted(&b.v, b.gone(p.Entities, there, time.Now()), s.l.takes), s.tooLarge)
+	for _, m := range s.want {
+		if p.Parts > 0 && m.topic == b.a.part(p.Parts) || m.topic == b.a.part(1) {
+			p.Parts = max(2, p.Parts+1)
+		}
+	}
+	grown := len(p.Entities) != len(noted.Entities) || p.Parts > noted.Parts
 	if grown {
 		b.n = b.n.with(p)
 	}
 	n := b.n
-	gone := b.gone(p.Entities, there, time.Now())
-	s.want = b.a.wanted(&b.v, gone)
 	b.mu.Unlock()
 	if grown {
 		if err := n.save(b.o.Note); err != nil {
 			b.o.Log.Warn(logNote, "err", err)
 		}
 	}
+}
+
+// tooLarge says that the broker does not take a message, and logs that once.
+func (s *session) tooLarge(m message) bool {
+	if s.l.takes.fits(m) {
+		return false
+	}
+	if !s.large[m.topic] {
+		s.large[m.topic] = true
+		s.b.o.Log.Warn(logTooLarge, "topic", m.topic)
+	}
+	return true
 }
 
 // gone are entities that have not been there for long enough.
@@ -432,6 +463,7 @@ func (s *session) next() (message, bool) {
 }
 
 func (s *session) publish(ctx context.Context, m message) error {
+	s.last = m
 	if err := s.l.publish(ctx, m, ackTimeout); err != nil {
 		return errors.Join(err, lostOf(s.l))
 	}

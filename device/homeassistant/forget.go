@@ -2,6 +2,7 @@ package homeassistant
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -16,11 +17,16 @@ const maxLeft = 1000
 // forget takes away what this device has left at a place, and tries until it has. stays: the device is still shown there, under another
 // prefix, so that its own topics are in use.
 func (b *Bridge) forget(ctx context.Context, p place, stays bool) {
-	wait := b.o.Retry
+	wait, takes := b.o.Retry, unlimited
 	for ctx.Err() == nil {
-		err := forgetOnce(ctx, p, stays)
+		err := forgetOnce(ctx, p, takes, stays)
 		if err == nil {
 			break
+		}
+		if hungUp(err) {
+			if takes = limitsOf(ctx, p.config(), "conch-ha-"+p.Device+"-limits"); !takes.keeps {
+				break // nothing was left there
+			}
 		}
 		if ctx.Err() != nil {
 			return
@@ -43,7 +49,7 @@ func (b *Bridge) forget(ctx context.Context, p place, stays bool) {
 }
 
 // forgetOnce empties the discovery, so that Home Assistant takes the device away, and then every topic of the device's.
-func forgetOnce(ctx context.Context, p place, stays bool) error {
+func forgetOnce(ctx context.Context, p place, takes limits, stays bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	a := about{id: p.Device, prefix: p.Prefix}
@@ -51,7 +57,7 @@ func forgetOnce(ctx context.Context, p place, stays bool) error {
 	left := map[string]bool{}
 	end, ended := a.base()+"/left", make(chan struct{})
 	var once sync.Once
-	l, err := dial(ctx, p.config(), "conch-ha-"+p.Device+"-left", message{}, func(m paho.Message) {
+	l, err := dial(ctx, p.config(), takes, "conch-ha-"+p.Device+"-left", message{}, func(m paho.Message) {
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
@@ -65,8 +71,13 @@ func forgetOnce(ctx context.Context, p place, stays bool) error {
 		return err
 	}
 	defer l.close()
-	if err := l.publish(ctx, message{a.discovery(), "", true}, ackTimeout); err != nil || stays {
-		return err
+	for n := range min(max(1, p.Parts), maxEntities) {
+		if err := l.publish(ctx, message{a.part(n), "", true}, ackTimeout); err != nil {
+			return errors.Join(err, lostOf(l))
+		}
+	}
+	if stays {
+		return nil
 	}
 	if err := l.subscribe(ctx, a.base()+"/#"); err != nil { // this user may not read
 		mu.Lock()

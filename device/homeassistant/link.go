@@ -40,12 +40,14 @@ var (
 	errNotTrusted  = errors.New("has no certificate that this device trusts")
 	errNoBroker    = errors.New("does not answer like an MQTT broker")
 	errSettings    = errors.New("a setting cannot be used")
+	errCut         = errors.New("takes this device, and then hangs up")
 	errSlow        = errors.New("has not answered in time")
 )
 
 // link is one connection. One that is lost is thrown away with all that waits in it.
 type link struct {
 	client paho.Client
+	takes  limits
 	lost   chan error // 1: why
 }
 
@@ -80,26 +82,30 @@ func parseBroker(raw string) (target, error) {
 	return t, nil
 }
 
-// dial makes one connection. on is called with what arrives, on the library's goroutine, and must not wait. will is kept by the broker.
-func dial(ctx context.Context, c config.HomeAssistant, clientID string, will message, on func(paho.Message)) (*link, error) {
-	t, err := parseBroker(c.Broker)
-	if err != nil {
-		return nil, err
+// way is how a broker is reached, and who says so.
+func way(c config.HomeAssistant) (t target, password string, conf *tls.Config, err error) {
+	if t, err = parseBroker(c.Broker); err != nil {
+		return t, "", nil, err
 	}
-	password := ""
 	if c.PasswordFile != "" {
 		text, err := os.ReadFile(c.PasswordFile) // anew each time: it may have been mended
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errSettings, err)
+			return t, "", nil, fmt.Errorf("%w: %w", errSettings, err)
 		}
 		password = strings.TrimRight(string(text), "\r\n")
 		redact.Add(password)
 	}
-	conf, err := tlsConfig(c.CAFile, t)
+	conf, err = tlsConfig(c.CAFile, t)
+	return t, password, conf, err
+}
+
+// dial makes one connection. on is called with what arrives, on the library's goroutine, and must not wait. will is kept by the broker.
+func dial(ctx context.Context, c config.HomeAssistant, takes limits, clientID string, will message, on func(paho.Message)) (*link, error) {
+	t, password, conf, err := way(c)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{lost: make(chan error, 1)}
+	l := &link{takes: takes, lost: make(chan error, 1)}
 	o := paho.NewClientOptions()
 	o.AddBroker(t.url.String())
 	o.SetClientID(clientID)
@@ -116,7 +122,7 @@ func dial(ctx context.Context, c config.HomeAssistant, clientID string, will mes
 	o.SetConnectTimeout(connectTimeout)
 	o.SetMessageChannelDepth(0)
 	if will.topic != "" {
-		o.SetWill(will.topic, redact.Text(will.payload), 1, will.retained)
+		o.SetWill(will.topic, redact.Text(will.payload), takes.qos, will.retained && takes.keeps)
 	}
 	o.SetDefaultPublishHandler(func(_ paho.Client, m paho.Message) { on(m) })
 	o.SetConnectionLostHandler(func(_ paho.Client, err error) {
@@ -201,7 +207,7 @@ func wait(ctx context.Context, t paho.Token, limit time.Duration) error {
 
 // publish returns when the broker has it.
 func (l *link) publish(ctx context.Context, m message, limit time.Duration) error {
-	return wait(ctx, l.client.Publish(m.topic, 1, m.retained, redact.Text(m.payload)), limit)
+	return wait(ctx, l.client.Publish(m.topic, l.takes.qos, m.retained && l.takes.keeps, redact.Text(m.payload)), limit)
 }
 
 // subscribe asks for what is said under the filters, once at most.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -32,10 +33,19 @@ type message struct {
 
 func (a about) base() string             { return "conch-ha/" + a.id }
 func (a about) availability() string     { return a.base() + "/avail" }
-func (a about) discovery() string        { return a.prefix + "/device/conch_" + a.id + "/config" }
+func (a about) discovery() string        { return a.part(0) }
 func (a about) birth() string            { return a.prefix + "/status" }
 func (a about) commands() string         { return a.base() + "/+/set" }
 func (a about) of(key, of string) string { return a.base() + "/" + key + "/" + of }
+
+// part is where a part of the discovery is told, if the whole is too much for the broker: each of these is the same device.
+func (a about) part(n int) string {
+	of := a.id
+	if n > 0 {
+		of += "_" + strconv.Itoa(n+1)
+	}
+	return a.prefix + "/device/conch_" + of + "/config"
+}
 
 // By the convention.
 const (
@@ -45,12 +55,9 @@ const (
 
 // wanted is everything that the broker is to keep, in the order in which it is told: what there is, that it is there, what it is like.
 // gone are the platforms, by key, of entities that were told of once.
-func (a about) wanted(v *view, gone map[string]string) []message {
+func (a about) wanted(v *view, gone map[string]string, takes limits) []message {
 	all := v.entities(a.rules)
-	out := []message{
-		{a.discovery(), a.payload(all, gone), true},
-		{a.availability(), online, true},
-	}
+	out := append(a.discovered(all, gone, takes), message{a.availability(), online, true})
 	for _, e := range all {
 		if e.events != nil || e.state == "" {
 			continue
@@ -78,7 +85,29 @@ func fit(e entity) string {
 	return cmp.Or(string(s), unknown) // an empty one would be forgotten
 }
 
-// payload is the discovery of the device: all its entities in one.
+// discovered is the discovery of the device: all its entities in one message, or in as many as the broker wants.
+func (a about) discovered(all []entity, gone map[string]string, takes limits) (out []message) {
+	keys := slices.Sorted(maps.Keys(gone))
+	for begin := true; begin || len(all)+len(keys) > 0; begin = false {
+		var m message
+		n := len(all) + len(keys)
+		for ; ; n-- {
+			of := min(n, len(all))
+			some := map[string]string{}
+			for _, key := range keys[:n-of] {
+				some[key] = gone[key]
+			}
+			if m = (message{a.part(len(out)), a.payload(all[:of], some), true}); takes.fits(m) || n <= 1 {
+				break
+			}
+		}
+		of := min(n, len(all))
+		out, all, keys = append(out, m), all[of:], keys[n-of:]
+	}
+	return out
+}
+
+// payload is the discovery of some entities of the device.
 func (a about) payload(all []entity, gone map[string]string) string {
 	device := map[string]any{"ids": []string{"conch_" + a.id}, "name": printable.Name(a.name), "mf": "conch", "sw": a.version}
 	if a.model != "" {

@@ -147,9 +147,9 @@ const (
 )
 
 // kept is what a broker keeps, as a client sees it that comes later.
-func kept(t *testing.T, addr string) map[string]string {
+func kept(t *testing.T, addr string, args ...string) map[string]string {
 	t.Helper()
-	w := watch(t, addr)
+	w := watch(t, addr, args...)
 	m := map[string]string{}
 	for _, line := range w.lines() {
 		if strings.HasPrefix(line, "1 ") {

@@ -32,7 +32,8 @@ type place struct {
 	CAFile       string            `json:"ca_file,omitempty"`
 	Prefix       string            `json:"prefix"`
 	Device       string            `json:"device"`
-	Entities     map[string]string `json:"entities"` // platforms, by key: all there ever were
+	Entities     map[string]string `json:"entities"`        // platforms, by key: all there ever were
+	Parts        int               `json:"parts,omitempty"` // of the discovery, at most so many; 0: one
 }
 
 // Bounds of a note. Our choices.
@@ -110,7 +111,7 @@ func (n note) save(path string) error {
 func (n note) with(p place) note {
 	for _, o := range n.Places {
 		if o.same(p) {
-			p.Entities = union(o.Entities, p.Entities)
+			p.Entities, p.Parts = union(o.Entities, p.Entities), max(o.Parts, p.Parts)
 		}
 	}
 	n.Places = append(n.without(p).Places, p)

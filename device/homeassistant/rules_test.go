@@ -491,7 +491,7 @@ func TestHomeAssistantsRules(t *testing.T) {
 			t.Run(name+", "+what, func(t *testing.T) {
 				a := someAbout()
 				a.rules = r
-				all := a.wanted(v, map[string]string{"old": "switch"})
+				all := a.wanted(v, map[string]string{"old": "switch"}, unlimited)
 				for _, problem := range check(all[0].payload, all[0].topic) {
 					t.Error(problem)
 				}
@@ -510,7 +510,7 @@ func TestHomeAssistantsRules(t *testing.T) {
 func TestRulesCanFail(t *testing.T) {
 	v := views(t)["in a room"]
 	a := someAbout()
-	sound := a.wanted(v, nil)
+	sound := a.wanted(v, nil, unlimited)
 	for rule, breaks := range map[string]func(m map[string]any){
 		"device has an identifier":                   func(m map[string]any) { delete(m["dev"].(map[string]any), "ids") },
 		"device has only known keys":                 func(m map[string]any) { m["dev"].(map[string]any)["colour"] = "red" },
@@ -596,13 +596,13 @@ func TestTwoDevicesAreTwo(t *testing.T) {
 	for _, id := range []round.DeviceID{kitchen, hall} {
 		a := someAbout()
 		a.id = string(id)
-		for _, m := range a.wanted(v, nil) {
+		for _, m := range a.wanted(v, nil, unlimited) {
 			if topics[m.topic] {
 				t.Errorf("both publish %s", m.topic)
 			}
 			topics[m.topic] = true
 		}
-		u, err := understand(a.wanted(v, nil)[0].payload, a.discovery())
+		u, err := understand(a.wanted(v, nil, unlimited)[0].payload, a.discovery())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,8 @@ func explain(broker string, err error, reached bool) (text, do string) {
 	case errors.Is(err, errRefused), errors.Is(err, packets.ErrorRefusedIDRejected):
 		return fmt.Sprintf("Home Assistant's broker %s: %s", broker, err),
 			"let this user read and write conch-ha/# and write below homeassistant.prefix (the broker's access list)"
+	case errors.Is(err, errCut):
+		return fmt.Sprintf("Home Assistant's broker %s %s", broker, err), "the broker's own log says why; conch tries again by itself"
 	case errors.As(err, &hostname):
 		return say(errNotTrusted, "use the host name that is in the certificate in homeassistant.broker")
 	case errors.As(err, &unknown):

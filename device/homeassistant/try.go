@@ -14,7 +14,7 @@ type Trouble struct{ Text, Do string }
 
 // Try connects once, says nothing there, and goes.
 func Try(ctx context.Context, c config.HomeAssistant) (t Trouble) {
-	l, err := dial(ctx, c, "conch-setup-"+rand.Text()[:8], message{}, func(paho.Message) {})
+	l, err := dial(ctx, c, unlimited, "conch-setup-"+rand.Text()[:8], message{}, func(paho.Message) {})
 	if err != nil {
 		t.Text, t.Do = explain(c.Broker, err, false)
 		return t

@@ -178,7 +178,7 @@ func TestNoWordsAreTold(t *testing.T) {
 	v.see(event(t, control.EventEntry, round.Entry{
 		Kind: round.EntryRound, Message: &round.Message{Text: secret}, Decision: &round.Decision{Winner: "ada", Reason: "it was called by name"},
 	}))
-	all := someAbout().wanted(v, nil)
+	all := someAbout().wanted(v, nil, unlimited)
 	for _, h := range news {
 		all = append(all, someAbout().happened(h))
 	}
