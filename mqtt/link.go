@@ -116,7 +116,7 @@ func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) er
 	select {
 	case <-l.up:
 	case err := <-l.lost:
-		return err
+		return fmt.Errorf("%w: %w", errWelcomed, err)
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(echoTimeout):
@@ -125,7 +125,7 @@ func (c *Client) serve(ctx context.Context, l *link, writers *sync.WaitGroup) er
 	}
 	select {
 	case err := <-l.lost:
-		return err
+		return fmt.Errorf("%w: %w", errWelcomed, err)
 	case <-ctx.Done():
 		c.leave(l, written)
 		return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -168,6 +169,15 @@ func TestTroubleIsSaidInWords(t *testing.T) {
 		d.up()
 		if err := mqtttest.Await(t, d.trouble, "the end of the trouble"); err != nil {
 			t.Errorf("%v; want nil, once", err)
+		}
+	})
+	t.Run("a broker that takes small messages alone", func(t *testing.T) {
+		m := mqtttest.Start(t, mqtttest.Options{Extra: "max_packet_size 1000"})
+		d := start(t, Config{URL: m.URL()})
+		d.up()
+		d.Send(round.Message{ID: "m1", From: round.Human(d.ID()), Text: strings.Repeat("long ", 300), Number: 1})
+		if err := mqtttest.Await(t, d.trouble, "trouble"); !errors.Is(err, errWelcomed) || errors.Is(err, ErrNoBroker) {
+			t.Errorf("%v; want the broker that welcomed it", err)
 		}
 	})
 	t.Run("no such host", func(t *testing.T) {

@@ -23,6 +23,8 @@ var (
 	ErrNoBroker      = errors.New("this does not answer like an MQTT broker")
 	ErrTaken         = errors.New("the broker keeps closing the connection")
 	ErrSettings      = errors.New("a setting is wrong")
+
+	errWelcomed = errors.New("it took this device, and then the connection ended")
 )
 
 // explain puts a failed attempt into words: what, on what, what to do.
@@ -42,6 +44,8 @@ func explain(target string, err error) error {
 	switch {
 	case errors.Is(err, ErrSettings), errors.Is(err, ErrNotAuthorized), errors.Is(err, ErrTaken), errors.Is(err, ErrNoBroker):
 		return fmt.Errorf("mqtt: %s: %w", target, err)
+	case errors.Is(err, errWelcomed):
+		return say(ErrUnreachable, "does the broker still run? if so, its log says what it refuses, as max_packet_size and max_qos of Mosquitto do")
 	case errors.Is(err, packets.ErrorRefusedBadUsernameOrPassword):
 		return say(ErrCredentials, "check the user and the password file")
 	case errors.Is(err, packets.ErrorRefusedNotAuthorised):
