@@ -30,7 +30,7 @@ func (d *Device) wirePage() {
 		return
 	}
 	o := web.DoorOptions{
-		Web: d.cfg.Web, Device: d.cfg.Device.Name, Language: d.cfg.Device.Language, Names: hostNames(), Log: d.log,
+		Web: d.cfg.Web, Device: d.cfg.Device.Name, Language: d.cfg.Device.Language, Names: hostNames, Log: d.log,
 		Self: os.Getuid(), Group: web.SocketGroup(d.cfg.State.Runtime),
 	}
 	if d.cfg.TalkWithoutCard() {

@@ -162,7 +162,7 @@ func (d *Door) hostOf(r *http.Request, a arrival) (host string, literal, ok bool
 	switch {
 	case name == "localhost":
 		return host, true, true
-	case slices.ContainsFunc(d.o.Names, func(n string) bool { return strings.EqualFold(n, name) }), d.certs.names(name):
+	case slices.ContainsFunc(d.o.Names(), func(n string) bool { return strings.EqualFold(n, name) }), d.certs.names(name):
 		return host, false, true
 	}
 	return "", false, false
@@ -170,7 +170,7 @@ func (d *Door) hostOf(r *http.Request, a arrival) (host string, literal, ok bool
 
 // called is how this page may be called, for people.
 func (d *Door) called() string {
-	return strings.Join(append([]string{"localhost"}, d.o.Names...), ", ") + " with its port"
+	return strings.Join(append([]string{"localhost"}, d.o.Names()...), ", ") + " with its port"
 }
 
 // foreign says why a request comes from somebody else's page; empty: it does not, as far as browsers tell. What changes something, and a

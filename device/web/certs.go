@@ -24,7 +24,7 @@ const maxPEM = 64 << 10
 type certs struct {
 	web   config.Web
 	dir   string // of the authority
-	named []string
+	named func() []string
 	now   func() time.Time
 
 	mu     sync.Mutex
@@ -60,12 +60,12 @@ func (c *certs) get(at netip.Addr) (*tls.Certificate, error) {
 		return c.pair, c.failed
 	}
 	if c.root == nil {
-		c.root, c.failed = openAuthority(c.dir, c.named, c.now())
+		c.root, c.failed = openAuthority(c.dir, c.named(), c.now())
 	}
 	if c.failed != nil {
 		return nil, c.failed
 	}
-	return c.root.leaf(at, c.named, c.now())
+	return c.root.leaf(at, c.named(), c.now())
 }
 
 func (c *certs) check() error {

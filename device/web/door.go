@@ -29,7 +29,7 @@ type DoorOptions struct {
 	Setting      string      // what says where it listens, for advice; empty: web.listen
 	Device       string      // its name, for people
 	Language     language.Language
-	Names        []string               // of this host, as a browser may call it: kitchen, kitchen.local; its addresses and localhost always do
+	Names        func() []string        // of this host now, as a browser may call it: kitchen, kitchen.local; its addresses and localhost always do
 	Load         func() ([]byte, error) // the sessions, as Save got them last; nothing: there are none. Nil: they are in memory alone
 	Save         func([]byte) error     // at each login and revocation, and once a day for a session that is used
 	AuthorityDir string                 // where the page's authority is kept, mode 0700; empty: there can be none
@@ -118,6 +118,9 @@ func NewDoor(o DoorOptions) (*Door, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Names == nil {
+		o.Names = func() []string { return nil }
 	}
 	var kept []byte
 	var failed error

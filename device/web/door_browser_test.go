@@ -39,7 +39,7 @@ func TestALinkFromAChat(t *testing.T) {
 		"in the clear": {config.Web{Listen: "0.0.0.0:0", Talk: true}, "http", web.Look, web.TalkInsecure},
 	} {
 		t.Run(name, func(t *testing.T) {
-			door, err := web.NewDoor(web.DoorOptions{Web: c.web, Device: "kitchen", Names: []string{"kitchen.local"}, AuthorityDir: t.TempDir(), Group: -1})
+			door, err := web.NewDoor(web.DoorOptions{Web: c.web, Device: "kitchen", Names: func() []string { return []string{"kitchen.local"} }, AuthorityDir: t.TempDir(), Group: -1})
 			if err != nil {
 				t.Fatal(err)
 			}

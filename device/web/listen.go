@@ -262,7 +262,7 @@ func (d *Door) hosts(at netip.Addr) []string {
 	if own := d.certs.own(); len(own) > 0 {
 		return own
 	}
-	addresses, names := []netip.Addr{at}, d.o.Names
+	addresses, names := []netip.Addr{at}, d.o.Names()
 	if at.IsUnspecified() {
 		addresses = ownAddresses()
 	}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,7 @@ import (
 
 func door(t *testing.T, web config.Web) *Door {
 	t.Helper()
-	d, err := NewDoor(DoorOptions{Web: web, Names: []string{"kitchen.local"}, Self: -1, Group: -1, AuthorityDir: t.TempDir()})
+	d, err := NewDoor(DoorOptions{Web: web, Names: func() []string { return []string{"kitchen.local"} }, Self: -1, Group: -1, AuthorityDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,5 +316,20 @@ func TestWithoutItsServer(t *testing.T) {
 	}
 	if v := VisitFrom(t.Context()); v != (Visit{}) || v.TokenIs("") {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A host that is called otherwise while conch runs is reached by its new name, and no more by the old one.
+func TestTheHostIsRenamed(t *testing.T) {
+	d := door(t, config.Web{Listen: "127.0.0.1:7485"})
+	for _, row := range []struct {
+		now, asked string
+		ok         bool
+	}{{"kitchen.local", "kitchen.local", true}, {"kitchen.local", "hall.local", false}, {"hall.local", "Hall.local", true}, {"hall.local", "kitchen.local", false}} {
+		d.o.Names = func() []string { return []string{row.now} }
+		r := httptest.NewRequest(http.MethodGet, "http://"+row.asked+":7485/", http.NoBody)
+		if _, _, ok := d.hostOf(r, arrival{port: 7485}); ok != row.ok {
+			t.Errorf("%s, now %s: %v", row.asked, row.now, ok)
+		}
 	}
 }

@@ -80,7 +80,7 @@ func newScene(t *testing.T, change ...func(*DoorOptions)) *scene {
 	t.Helper()
 	s := &scene{t: t, host: here, begun: time.Now()}
 	o := DoorOptions{
-		Web: config.Web{Listen: "0.0.0.0:0", Talk: true}, Device: "kitchen", Names: []string{"kitchen", "kitchen.local"}, Self: 4242, Group: -1, AuthorityDir: t.TempDir(),
+		Web: config.Web{Listen: "0.0.0.0:0", Talk: true}, Device: "kitchen", Names: func() []string { return []string{"kitchen", "kitchen.local"} }, Self: 4242, Group: -1, AuthorityDir: t.TempDir(),
 		Now: func() time.Time { return s.begun.Add(time.Duration(s.now.Load()) * time.Second) },
 	}
 	for _, f := range change {
