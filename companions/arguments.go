@@ -152,25 +152,34 @@ func (a arguments) ends(v any, s *jsonschema.Schema, left *int) bool {
 	return ok
 }
 
-// whole writes numbers without a fraction as integers, as the schema reads them: 600.0 and 6e2 are 600.
-func whole(args string) string {
+// read writes numbers as the schema reads them: without a fraction as integers (600.0 and 6e2 are 600), and where it wants one, out of a text.
+func (a arguments) read(args string) string {
 	d := json.NewDecoder(strings.NewReader(args))
 	d.UseNumber()
 	var v any
-	if d.Decode(&v) != nil {
+	if len(args) > maxArgs || d.Decode(&v) != nil || d.More() {
 		return args
 	}
 	changed := false
-	var walk func(v any) any
-	walk = func(v any) any {
+	var walk func(v any, s *jsonschema.Schema) any
+	walk = func(v any, s *jsonschema.Schema) any {
+		if s == nil {
+			s = &jsonschema.Schema{}
+		}
+		if text, ok := v.(string); ok && (s.Type == "integer" || s.Type == "number") {
+			text = strings.TrimSpace(text)
+			if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
+				v, changed = json.Number(text), true
+			}
+		}
 		switch v := v.(type) {
 		case map[string]any:
 			for k := range v {
-				v[k] = walk(v[k])
+				v[k] = walk(v[k], s.Properties[k])
 			}
 		case []any:
 			for i := range v {
-				v[i] = walk(v[i])
+				v[i] = walk(v[i], s.Items)
 			}
 		case json.Number:
 			const exact = 1 << 53
@@ -181,7 +190,7 @@ func whole(args string) string {
 		}
 		return v
 	}
-	v = walk(v)
+	v = walk(v, a.at[""])
 	out, err := json.Marshal(v)
 	if err != nil || !changed {
 		return args

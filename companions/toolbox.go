@@ -253,11 +253,11 @@ func (b *Toolbox) Call(ctx context.Context, c turn.CallTool) Outcome {
 	if strings.TrimSpace(args) == "" {
 		args = "{}" // what some models send for none
 	}
+	args = t.args.read(args)
 	if err := t.args.check(args); err != nil {
 		log.Warn(logToolFailed, "err", err)
 		return sorry("The arguments were refused: %v. Correct them and try again, or ask.", err)
 	}
-	args = whole(args)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	began := time.Now()

@@ -411,8 +411,13 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// TestWholeNumbers: a number that the schema takes for an integer is one for the tool, too.
+// TestWholeNumbers: a number that the schema takes for an integer is one for the tool, too, and so is a text that is one.
 func TestWholeNumbers(t *testing.T) {
+	a, err := newArguments([]byte(`{"type":"object","properties":{"seconds":{"type":"integer"},"share":{"type":"number"},"text":{"type":"string"},` +
+		`"all":{"type":"array","items":{"type":"integer"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for args, want := range map[string]string{
 		`{"seconds":600.0}`:                `{"seconds":600}`,
 		`{"a":[6e2,{"b":-1.0E1}],"c":1.5}`: `{"a":[600,{"b":-10}],"c":1.5}`,
@@ -421,8 +426,18 @@ func TestWholeNumbers(t *testing.T) {
 		`{"n":1e999}`:                      `{"n":1e999}`,
 		`{"text":"1.0"}`:                   `{"text":"1.0"}`,
 		`nonsense`:                         `nonsense`,
+		`{"seconds":"600"}`:                `{"seconds":600}`,
+		`{"seconds":" 6e2 "}`:              `{"seconds":600}`,
+		`{"seconds":"600.0"}`:              `{"seconds":600}`,
+		`{"seconds":"-5"}`:                 `{"seconds":-5}`,
+		`{"seconds":"ten"}`:                `{"seconds":"ten"}`,
+		`{"seconds":"0x10"}`:               `{"seconds":"0x10"}`,
+		`{"seconds":"NaN"}`:                `{"seconds":"NaN"}`,
+		`{"seconds":""}`:                   `{"seconds":""}`,
+		`{"share":"0.5","text":"5"}`:       `{"share":0.5,"text":"5"}`,
+		`{"all":["1",2.0,"x"]}`:            `{"all":[1,2,"x"]}`,
 	} {
-		if got := whole(args); got != want {
+		if got := a.read(args); got != want {
 			t.Errorf("%s is %s; want %s", args, got, want)
 		}
 	}
