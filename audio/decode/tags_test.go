@@ -35,7 +35,7 @@ func tagged(t testing.TB, name string, commands ...string) string {
 			t.Skipf("%s is not installed", args[0])
 		}
 		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "LC_ALL=C.UTF-8") // their arguments are read by it
 		if b, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, b)
 		}
