@@ -146,7 +146,7 @@ func follow(ctx context.Context, client *http.Client, address string, depth int)
 		return nil, err
 	}
 	if s.first, err = s.live.Next(); err != nil {
-		b.Close()
+		s.Close()
 		return nil, err
 	}
 	b.kept()
@@ -290,7 +290,11 @@ func (s *Stream) Next() ([]int16, error) {
 }
 
 // Close ends it.
-func (s *Stream) Close() error { return s.b.Close() }
+func (s *Stream) Close() error {
+	err := s.b.Close() // first: the decoder reads of it
+	s.live.Close()
+	return err
+}
 
 // words says an error as a person wants to hear it; what it was exactly is for the log. final: trying again changes nothing.
 func words(err error) (say string, final bool) {
@@ -308,7 +312,7 @@ func words(err error) (say string, final bool) {
 	)
 	switch {
 	case errors.As(err, &foreign):
-		return "it sends " + foreign.Is + ", which conch does not play", true
+		return "it sends " + foreign.Is + ", for which ffmpeg has to be installed", true
 	case errors.As(err, &status):
 		return status.Error(), status.final()
 	case kit.ClockWrong(err, time.Now()):

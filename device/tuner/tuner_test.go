@@ -335,6 +335,7 @@ func TestAServerOfAnOddKindSounds(t *testing.T) {
 }
 
 func TestEachThingThatIsWrongIsASentence(t *testing.T) {
+	t.Setenv("PATH", "") // without ffmpeg
 	serve := func(f http.HandlerFunc) string {
 		server := httptest.NewServer(f)
 		t.Cleanup(server.Close)
@@ -390,13 +391,13 @@ func TestEachThingThatIsWrongIsASentence(t *testing.T) {
 		}), nil, "its address leads to a page of the web, and to no sound; does the network want a login?"},
 		{"503", serve(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }), nil, "its server answered 503 Service Unavailable"},
 		{"a page", sends("audio/mpeg", "<!DOCTYPE html><title>x</title>"), nil, "it is a page of the web, and no sound"},
-		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, which conch does not play"},
-		{"noise", sends("audio/mpeg", strings.Repeat("noise", 40000)), nil, "it is none of MP3"},
+		{"AAC", sends("audio/mpeg", "\xff\xf1\x50\x80"+strings.Repeat("x", 600)), nil, "it sends AAC, for which ffmpeg has to be installed"},
+		{"noise", sends("audio/mpeg", strings.Repeat("noise", 40000)), nil, "it is no sound that conch knows"},
 		{"nothing", sends("audio/mpeg", ""), nil, "its server breaks off"},
 		{"a page in XML", sends("audio/mpeg",
 			"\ufeff<?xml version='1.0'?>\n<!DOCTYPE html><html><a href='http://x'>x</a></html>"), nil, "it is a page of the web, and no sound"},
 		{"a page of links", sends("audio/x-mpegurl", "<!-- x -->\n<script>\nhttp://x/y\n</script>"), nil, "it is a page of the web, and no sound"},
-		{"words", sends("text/plain", "The station is closed.\nFarewell.\n"), nil, "it is none of MP3"},
+		{"words", sends("text/plain", "The station is closed.\nFarewell.\n"), nil, "it is no sound that conch knows"},
 		{"HLS", sends("x", "#EXTM3U\n#EXT-X-VERSION:3\na.ts\n"), nil, "it sends HLS, which conch does not play"},
 		{"HLS of another shape", sends("application/vnd.apple.mpegurl",
 			"\ufeff\n#EXTM3U\n# "+strings.Repeat("x", 600)+"\nhttp://x\n#EXT-X-ENDLIST\n"), nil,
