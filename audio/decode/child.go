@@ -27,12 +27,14 @@ import (
 const (
 	childMemory = 1 << 30         // bytes of addresses: its libraries alone take 300 MB of them
 	childWait   = 8 * time.Second // for its first sample, and for each next one: a small board loads it from a slow card
-	childProbes = 32 << 10        // bytes that it looks at before it decodes
+	liveWait    = time.Minute     // of a stream, whose reader gives up sooner where nothing comes
 )
 
 var (
 	// childPaths is what it is made of.
 	childPaths = []string{"/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"}
+	// childSoon has it decode a stream before it has looked at seconds of it.
+	childSoon = []string{"-probesize", "8192", "-analyzeduration", "0"}
 	// childKinds are sounds alone: no lists, which name other files.
 	childKinds = "aac,ac3,aiff,amr,ape,asf,au,caf,dsf,dts,eac3,flac,latm,loas,matroska,mov,mp3,mpc,mpc8,mpegts,ogg,tta,w64,wav,webm,wv"
 )
@@ -57,7 +59,8 @@ type child struct {
 	fed  chan error // how what feed wrote ended; nil: it reads a file
 	end  sync.Once
 
-	begun bool // a sample came out
+	begun bool          // a sample came out
+	wait  time.Duration // for a sample
 	b     []byte
 	odd   int // bytes of half a sample
 }
@@ -69,7 +72,7 @@ func startChild(file *os.File, feed func(io.Writer) error, args ...string) (*chi
 		return nil, err
 	}
 	defer in.Close()
-	c := &child{out: out, b: make([]byte, 8<<10)}
+	c := &child{out: out, b: make([]byte, 8<<10), wait: childWait}
 	c.cmd = command(ffmpeg(), append([]string{"-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "1"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = in, &head{&c.errs}
 	var pipe io.WriteCloser
@@ -123,7 +126,7 @@ func (h *head) Write(b []byte) (int, error) {
 
 // read gives the samples that come next. At the end it gives the error of what fed it, or why the program ended.
 func (c *child) read() ([]int16, error) {
-	_ = c.out.SetReadDeadline(time.Now().Add(childWait))
+	_ = c.out.SetReadDeadline(time.Now().Add(c.wait))
 	n, err := io.ReadAtLeast(c.out, c.b[c.odd:], 2-c.odd)
 	n += c.odd
 	pcm := make([]int16, n/2)

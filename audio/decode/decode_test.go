@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"math"
@@ -13,10 +14,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"conch/audio"
 	"conch/audio/wav"
+	"conch/device/benchtest"
 )
 
 // kinds are the files that people have, and with what they are made and decoded here.
@@ -236,7 +240,7 @@ func TestASampleIsTheSameHoweverOneCameToIt(t *testing.T) {
 			want := all(t, opened(t, name))
 			l := opened(t, name)
 			r := rand.New(rand.NewPCG(3, 4))
-			for range 40 {
+			for range 15 {
 				at := r.IntN(len(want))
 				for range 3 {
 					pcm, err := l.From(at)
@@ -399,6 +403,7 @@ func TestFLACSaysNothingOfItself(t *testing.T) {
 // FuzzOpen has any bytes played, from some place on and from another one.
 func FuzzOpen(f *testing.F) {
 	seeds(f)
+	f.Setenv("PATH", "") // a process for each input finds nothing
 	f.Fuzz(func(t *testing.T, b []byte, at uint16) {
 		name := filepath.Join(t.TempDir(), "x")
 		if err := os.WriteFile(name, b, 0o600); err != nil {
@@ -434,6 +439,7 @@ func FuzzOpen(f *testing.F) {
 // FuzzLive has any bytes come as a stream.
 func FuzzLive(f *testing.F) {
 	seeds(f)
+	f.Setenv("PATH", "") // a process for each input finds nothing
 	f.Fuzz(func(t *testing.T, b []byte, _ uint16) {
 		l, err := NewLive(bytes.NewReader(b))
 		if err != nil {
@@ -475,5 +481,41 @@ func BenchmarkDecode(b *testing.B) {
 			}
 			b.ReportMetric(float64(n)/audio.Rate/b.Elapsed().Seconds(), "x-real-time")
 		})
+	}
+}
+
+// BenchmarkFirstSample is how long a file takes until its first samples are there, and what the child takes of memory while it decodes all.
+//
+//	go test -run '^$' -bench FirstSample -benchtime 1x ./audio/decode    50 files of each kind
+func BenchmarkFirstSample(b *testing.B) {
+	for range b.N {
+		fmt.Println("method: Open and the first From of a file of three seconds, 50 times; the most memory of the child (VmHWM) over one whole file")
+		mp3, m4a := made3(b, 44100, "a.mp3", "lame --quiet -b 128 in.wav OUT"), made3(b, 44100, "a.m4a", "ffmpeg -loglevel error -i in.wav -c:a aac OUT")
+		programs := os.Getenv("PATH")
+		for _, k := range []struct {
+			name, path string
+			file       []byte
+		}{{"MP3, by the library", "", mp3}, {"MP3, by ffmpeg", programs, mp3}, {"AAC in MP4, by ffmpeg", programs, m4a}} {
+			b.Setenv("PATH", programs)
+			name, watch := written(b, k.file), benchtest.Start(b)
+			b.Setenv("PATH", k.path)
+			var took benchtest.Figures
+			for range 50 {
+				began := time.Now()
+				if _, err := opened(b, name).From(0); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, benchtest.Sample{At: benchtest.Now(), MS: float64(time.Since(began)) / 1e6})
+			}
+			benchtest.Judge(b, took, watch.Stop(), benchtest.Promise{What: "first sample, " + k.name, Bound: 1000, Share: 0.05})
+			l := opened(b, name).(*file)
+			_, _ = l.From(0)
+			c, child := l.dec.(*childForward)
+			all(b, l)
+			if child {
+				c.close()
+				fmt.Printf("  %s: the child takes at most %d MiB\n", k.name, c.c.cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss>>10)
+			}
+		}
 	}
 }

@@ -46,10 +46,10 @@ func newFile(f *os.File, size int64) (l Long, err error) {
 	return l, err
 }
 
-// begin has a file decode its first samples: what opens is played.
+// begin has a file decode its first samples: what opens is played. Of MP3 three frames in a row were found, which do not need a process.
 func begin(f *file) (Long, error) {
 	err := fits(f.parts[0].of.rate())
-	if err == nil {
+	if _, frames := f.parts[0].of.(*mp3File); err == nil && !frames {
 		_, err = f.peek(0)
 	}
 	switch {

@@ -267,3 +267,32 @@ func (f *flacFile) mono(fr *frame.Frame) []int16 {
 	}
 	return pcm
 }
+
+// flacCodec has a head, and behind it as many packets of metadata as it says (Ogg FLAC 1.0).
+type flacCodec struct {
+	of    flacFile
+	heads int
+}
+
+func (f *flacCodec) head(packet []byte) (bool, error) {
+	if f.heads++; f.heads == 1 {
+		if len(packet) < 17+flacInfo {
+			return false, errFLAC
+		}
+		f.of.info(packet[17:])
+		return false, f.of.check()
+	}
+	return packet[0]&0x80 != 0, nil
+}
+
+func (f *flacCodec) decode(dst []int16, packet []byte) ([]int16, error) {
+	fr, err := frame.Parse(bytes.NewReader(packet))
+	if err != nil {
+		return dst, err
+	}
+	return append(dst, f.of.mono(fr)...), nil
+}
+
+func (f *flacCodec) rate() int   { return f.of.hz }
+func (f *flacCodec) lead() int64 { return 0 }
+func (f *flacCodec) anew()       {}

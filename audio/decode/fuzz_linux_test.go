@@ -62,6 +62,7 @@ func FuzzOgg(f *testing.F) {
 		f.Add(all[name])
 	}
 	samples(f, "Ogg")
+	f.Setenv("PATH", "")
 	f.Fuzz(func(t *testing.T, b []byte) { limited(t, func() { played(t, mendOgg(b)) }) })
 }
 
@@ -69,6 +70,7 @@ func FuzzOgg(f *testing.F) {
 func FuzzFLAC(f *testing.F) {
 	f.Add(tinyFLAC())
 	samples(f, "fLaC")
+	f.Setenv("PATH", "")
 	f.Fuzz(func(t *testing.T, b []byte) { limited(t, func() { played(t, mendFLAC(b)) }) })
 }
 

@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"encoding/binary"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"conch/audio"
 )
@@ -51,14 +53,12 @@ func heardWell(t *testing.T, b []byte) (seconds float64) {
 	t.Helper()
 	name := written(t, b)
 	want := all(t, opened(t, name))
-	for _, l := range []Long{opened(t, name), opened(t, name)} {
-		r := rand.New(rand.NewPCG(7, 8))
-		for range 12 {
-			at := r.IntN(len(want))
-			got, err := l.From(at)
-			if n := min(len(got), len(want)-at); err != nil || !slices.Equal(got[:n], want[at:at+n]) {
-				t.Fatalf("from %d of %d: %d samples that are not those that were played, %v", at, len(want), len(got), err)
-			}
+	l, r := opened(t, name), rand.New(rand.NewPCG(7, 8))
+	for range 8 {
+		at := r.IntN(len(want))
+		got, err := l.From(at)
+		if n := min(len(got), len(want)-at); err != nil || !slices.Equal(got[:n], want[at:at+n]) {
+			t.Fatalf("from %d of %d: %d samples that are not those that were played, %v", at, len(want), len(got), err)
 		}
 	}
 	return float64(len(want)) / audio.Rate
@@ -116,6 +116,9 @@ func TestAJoinedFileIsHeardToItsEnd(t *testing.T) {
 				}
 			}
 			try(t)
+			if !strings.HasPrefix(name, "MP3") {
+				return
+			}
 			t.Run("without ffmpeg", func(t *testing.T) {
 				t.Setenv("PATH", "")
 				try(t)
@@ -174,6 +177,9 @@ func TestHeadsThatAreWrong(t *testing.T) {
 				}
 			}
 			try(t)
+			if !strings.HasPrefix(name, "MP3") {
+				return
+			}
 			t.Run("without ffmpeg", func(t *testing.T) {
 				t.Setenv("PATH", "")
 				try(t)
@@ -254,6 +260,42 @@ func near(a, b []int16) bool {
 		off, sum = off+d*d, sum+float64(a[i])*float64(a[i])
 	}
 	return off < sum/1e4
+}
+
+// slow gives what comes at the pace of a station that sends no more at first than later.
+type slow struct {
+	b    []byte
+	rate int // bytes a second
+	gave int
+	from time.Time
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	if len(s.b) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), 512)], s.b)
+	s.b, s.gave = s.b[n:], s.gave+n
+	<-time.After(time.Until(s.from.Add(time.Duration(s.gave) * time.Second / time.Duration(s.rate))))
+	return n, nil
+}
+
+// A station that sends as fast as it is played is heard after a second or two of it, whatever decodes it.
+func TestASlowStationIsHeardSoon(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"MP3": made3(t, 44100, "a.mp3", "lame --quiet -t -b 64 in.wav OUT"),
+		"AAC": made3(t, 44100, "a.aac", "ffmpeg -loglevel error -i in.wav -c:a aac -b:a 64k OUT"),
+	} {
+		s := &slow{b: slices.Concat(b, b, b, b), rate: 8000, from: time.Now()}
+		l, err := NewLive(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Next(); err != nil || s.gave > 20000 {
+			t.Errorf("%s: %.1f s of it had come, %v", name, float64(s.gave)/8000, err)
+		}
+		l.Close()
+	}
 }
 
 // A station of AAC sounds from where it is joined.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"conch/audio"
@@ -19,7 +20,12 @@ type Live struct {
 }
 
 // NewLive waits for the beginning of a stream. Its reader's errors come out as they are.
-func NewLive(r io.Reader) (*Live, error) {
+func NewLive(r io.Reader) (*Live, error) { return newLive(r, ffmpeg() != "") }
+
+// NewSpeech is NewLive without another process, for short pieces that begin at once. It needs no Close.
+func NewSpeech(r io.Reader) (*Live, error) { return newLive(r, false) }
+
+func newLive(r io.Reader, child bool) (*Live, error) {
 	b := bufio.NewReaderSize(r, 4<<10)
 	head, err := b.Peek(512)
 	if len(head) < 4 {
@@ -36,14 +42,14 @@ func NewLive(r io.Reader) (*Live, error) {
 			return nil, err
 		}
 	}
-	l := &Live{}
-	switch kind := kindOf(head); kind {
+	l, kind := &Live{}, kindOf(head)
+	if kind != kindFLAC && kind != kindOgg && isADTS(b) {
+		return l.foreign(b, ForeignError{"AAC"}, child, "-f", "aac")
+	}
+	switch kind {
 	case kindOgg:
 		l.dec = &oggForward{pages: newOggPages(b, 0, maxLost), live: true}
 	case kindMP3, kindUnknown: // it may begin in the middle of a frame
-		if isADTS(b) {
-			return l, l.foreign(b, ForeignError{"AAC"})
-		}
 		frames := newMP3Frames(b, 0, mp3Head{}, maxLost)
 		h, err := frames.find()
 		if err != nil {
@@ -53,8 +59,11 @@ func NewLive(r io.Reader) (*Live, error) {
 			return nil, err
 		}
 		frames.live = true
-		if l.dec, err = newMP3Forward(mp3Source{frames, -1}, h, 0, forever); err != nil {
+		if l.dec, err = newMP3Forward(mp3Source{frames, -1}, h, 0, forever, child); err != nil {
 			return nil, err
+		}
+		if c, ok := l.dec.(*childForward); ok {
+			c.c.wait = liveWait
 		}
 	case kindFLAC: // of which the beginning has to be there
 		of, err := readFLAC(b)
@@ -63,23 +72,27 @@ func NewLive(r io.Reader) (*Live, error) {
 		}
 		l.dec = &flacForward{of: of, r: b}
 	default:
-		return l, l.foreign(b, what(head))
+		return l.foreign(b, what(head), child)
 	}
 	return l, nil
 }
 
 // foreign has ffmpeg decode a stream, or says that it is not there.
-func (l *Live) foreign(r io.Reader, is error) error {
-	if foreign := (ForeignError{}); ffmpeg() == "" || !errors.As(is, &foreign) {
-		return is
+func (l *Live) foreign(r io.Reader, is error, child bool, format ...string) (*Live, error) {
+	if foreign := (ForeignError{}); !child || !errors.As(is, &foreign) {
+		return nil, is
 	}
 	c, err := startChild(nil, func(w io.Writer) error {
 		_, err := io.Copy(w, r)
 		return err
-	}, "-protocol_whitelist", "pipe", "-format_whitelist", childKinds, "-probesize", strconv.Itoa(childProbes), "-analyzeduration", "0",
-		"-i", "pipe:0", "-map", "0:a:0", "-ac", "1", "-ar", strconv.Itoa(audio.Rate), "-f", "s16le", "pipe:1")
+	}, slices.Concat([]string{"-protocol_whitelist", "pipe", "-format_whitelist", childKinds}, childSoon, format,
+		[]string{"-i", "pipe:0", "-map", "0:a:0", "-ac", "1", "-ar", strconv.Itoa(audio.Rate), "-f", "s16le", "pipe:1"})...)
+	if err != nil {
+		return nil, err
+	}
+	c.wait = liveWait
 	l.dec = &childForward{c: c, hz: audio.Rate, end: forever}
-	return err
+	return l, nil
 }
 
 // isADTS says whether two frames of AAC follow each other at the beginning of a stream, which may begin in the middle of one.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -315,7 +316,7 @@ func (m *mp3File) seek(frame int64) (forward, error) {
 	if m.count > 0 {
 		from.left = max(0, m.count-n)
 	}
-	return newMP3Forward(from, m.first, n*length-m.lead, m.end)
+	return newMP3Forward(from, m.first, n*length-m.lead, m.end, ffmpeg() != "")
 }
 
 // mp3Source gives frames, until there are as many as the file has said.
@@ -336,9 +337,9 @@ func (s *mp3Source) next() ([]byte, mp3Head, error) {
 	return s.frames.read()
 }
 
-// newMP3Forward decodes with ffmpeg, if it is there: the library for MP3 is not kept any more, and loses short blocks of two channels.
-func newMP3Forward(from mp3Source, of mp3Head, at, end int64) (forward, error) {
-	if ffmpeg() == "" {
+// newMP3Forward decodes in a child, if there is one: the library for MP3 is not kept any more, and loses short blocks of two channels.
+func newMP3Forward(from mp3Source, of mp3Head, at, end int64, child bool) (forward, error) {
+	if !child {
 		return &mp3Forward{from: from, of: of, at: at, end: end}, nil
 	}
 	c, err := startChild(nil, func(w io.Writer) error {
@@ -351,8 +352,11 @@ func newMP3Forward(from mp3Source, of mp3Head, at, end int64) (forward, error) {
 				return err
 			}
 		}
-	}, "-probesize", strconv.Itoa(childProbes), "-f", "mp3", "-i", "pipe:0", "-ac", "1", "-ar", strconv.Itoa(of.rate), "-f", "s16le", "pipe:1")
-	return &childForward{c: c, hz: of.rate, at: at, end: end}, err
+	}, slices.Concat(childSoon, []string{"-f", "mp3", "-i", "pipe:0", "-ac", "1", "-ar", strconv.Itoa(of.rate), "-f", "s16le", "pipe:1"})...)
+	if err != nil { // on a kernel that confines nothing
+		return newMP3Forward(from, of, at, end, false)
+	}
+	return &childForward{c: c, hz: of.rate, at: at, end: end}, nil
 }
 
 // mp3Forward decodes frame by frame. One that cannot be decoded is silence, as long as it would have been.
@@ -443,14 +447,12 @@ func fit(frame []byte, h mp3Head) (fed []byte, over int) {
 	if h.version == 25 {
 		rate, index = 16000, 2
 	}
-	n, bitrate, padding := 0, frame[2]>>4, 0
-	for ; ; padding ^= 1 {
-		n = (144*mp3Bitrates[2][bitrate]*1000/rate + padding) / 2
-		if n >= len(frame) || bitrate == 14 && padding == 1 {
-			break
-		}
+	bitrate, padding := frame[2]>>4, 0
+	length := func() int { return (144*mp3Bitrates[2][bitrate]*1000/rate + padding) / 2 }
+	for ; length() < len(frame) && (bitrate < 14 || padding == 0); padding ^= 1 {
 		bitrate += byte(padding)
 	}
+	n := length()
 	fed = append(make([]byte, 0, max(n, len(frame))), frame...)[:n]
 	fed[1] = fed[1]&^0x18 | 0x10
 	fed[2] = bitrate<<4 | index<<2 | byte(padding)<<1 | fed[2]&1

@@ -2,14 +2,11 @@ package decode
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"time"
-
-	"github.com/mewkiz/flac/frame"
 )
 
 // oggPage is one of an Ogg stream (RFC 3533 6).
@@ -349,32 +346,3 @@ func (o *oggFile) seek(place int64) (forward, error) {
 	fw.packet, fw.cut, fw.known, fw.at = nil, false, at == o.begin, -fw.codec.lead()
 	return &fw, nil
 }
-
-// flacCodec has a head, and behind it as many packets of metadata as it says (Ogg FLAC 1.0).
-type flacCodec struct {
-	of    flacFile
-	heads int
-}
-
-func (f *flacCodec) head(packet []byte) (bool, error) {
-	if f.heads++; f.heads == 1 {
-		if len(packet) < 17+flacInfo {
-			return false, errFLAC
-		}
-		f.of.info(packet[17:])
-		return false, f.of.check()
-	}
-	return packet[0]&0x80 != 0, nil
-}
-
-func (f *flacCodec) decode(dst []int16, packet []byte) ([]int16, error) {
-	fr, err := frame.Parse(bytes.NewReader(packet))
-	if err != nil {
-		return dst, err
-	}
-	return append(dst, f.of.mono(fr)...), nil
-}
-
-func (f *flacCodec) rate() int   { return f.of.hz }
-func (f *flacCodec) lead() int64 { return 0 }
-func (f *flacCodec) anew()       {}

@@ -60,7 +60,7 @@ func unpack(b []byte) (pcm []int16, sum uint32, err error) {
 	if len(b) < 8 || string(b[:4]) != Magic {
 		return nil, 0, fmt.Errorf("not a clip (no %s at the beginning)", Magic)
 	}
-	sound, err := decode.NewLive(bytes.NewReader(b[8:]))
+	sound, err := decode.NewSpeech(bytes.NewReader(b[8:]))
 	for err == nil {
 		var more []int16
 		more, err = sound.Next()

@@ -124,7 +124,7 @@ func Settings(c *config.Config, kind voice.Kind) (s voice.Settings, err error) {
 
 // decoded plays what a server sends compressed.
 func decoded(r io.Reader) (voice.Stream, error) {
-	live, err := decode.NewLive(r)
+	live, err := decode.NewSpeech(r)
 	if err != nil { // of another type, nil would be something
 		return nil, err
 	}

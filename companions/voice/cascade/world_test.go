@@ -50,7 +50,7 @@ type world struct {
 
 // decoded is what a device has for speech that comes compressed.
 func decoded(r io.Reader) (voice.Stream, error) {
-	live, err := decode.NewLive(r)
+	live, err := decode.NewSpeech(r)
 	if err != nil {
 		return nil, err
 	}
