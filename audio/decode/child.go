@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,9 +26,10 @@ import (
 
 // Our choices.
 const (
-	childMemory = 1 << 30         // bytes of addresses: its libraries alone take 300 MB of them
-	childWait   = 8 * time.Second // for its first sample, and for each next one: a small board loads it from a slow card
-	liveWait    = time.Minute     // of a stream, whose reader gives up sooner where nothing comes
+	childMemory = 1 << 30          // bytes of addresses: its libraries alone take 300 MB of them
+	childWait   = 8 * time.Second  // for its first sample, and for each next one: a small board loads it from a slow card
+	childRest   = 30 * time.Second // after which a program is ended of which nothing is asked
+	liveWait    = time.Minute      // of a stream, whose reader gives up sooner where nothing comes
 )
 
 var (
@@ -38,6 +40,9 @@ var (
 	// childKinds are sounds alone: no lists, which name other files.
 	childKinds = "aac,ac3,aiff,amr,ape,asf,au,caf,dsf,dts,eac3,flac,latm,loas,matroska,mov,mp3,mpc,mpc8,mpegts,ogg,tta,w64,wav,webm,wv"
 )
+
+// errRested is of a program that was ended because nothing was asked of it.
+var errRested = errors.New("ffmpeg was at rest")
 
 // ffmpeg is where the program is; empty: it is not installed.
 func ffmpeg() string {
@@ -61,6 +66,8 @@ type child struct {
 
 	begun bool          // a sample came out
 	wait  time.Duration // for a sample
+	rest  *time.Timer   // ends the program of a file that is paused; nil: nothing does
+	over  atomic.Bool   // it did
 	b     []byte
 	odd   int // bytes of half a sample
 }
@@ -126,6 +133,10 @@ func (h *head) Write(b []byte) (int, error) {
 
 // read gives the samples that come next. At the end it gives the error of what fed it, or why the program ended.
 func (c *child) read() ([]int16, error) {
+	if c.rest != nil {
+		c.rest.Stop()
+		defer c.rest.Reset(childRest)
+	}
 	_ = c.out.SetReadDeadline(time.Now().Add(c.wait))
 	n, err := io.ReadAtLeast(c.out, c.b[c.odd:], 2-c.odd)
 	n += c.odd
@@ -142,6 +153,8 @@ func (c *child) read() ([]int16, error) {
 		return pcm, nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errSlow
+	case c.over.Load():
+		return nil, errRested
 	}
 	if c.fed != nil {
 		err := <-c.fed
@@ -160,8 +173,20 @@ func (c *child) read() ([]int16, error) {
 	return nil, io.EOF
 }
 
+// resting has the program of a file end when nothing is asked of it: a book that is paused for a day takes no memory.
+func (c *child) resting() *child {
+	c.rest = time.AfterFunc(childRest, func() {
+		c.over.Store(true)
+		_ = c.cmd.Process.Kill()
+	})
+	return c
+}
+
 // close ends the program; what feeds it ends at its next write.
 func (c *child) close() {
+	if c.rest != nil {
+		c.rest.Stop()
+	}
 	_ = c.cmd.Process.Kill()
 	_ = c.stop()
 }
@@ -256,5 +281,8 @@ func (c *childFile) seek(frame int64) (forward, error) {
 		args = append(args, "-ss", strconv.FormatInt(from, 10))
 	}
 	dec, err := startChild(c.f, nil, append(args, "-i", "file:/dev/fd/0", "-map", "0:a:0", "-ac", "1", "-ar", strconv.Itoa(c.hz), "-f", "s16le", "pipe:1")...)
-	return &childForward{c: dec, hz: c.hz, at: from * int64(c.hz), end: forever}, err
+	if err != nil {
+		return nil, err
+	}
+	return &childForward{c: dec.resting(), hz: c.hz, at: from * int64(c.hz), end: forever}, nil
 }

@@ -114,8 +114,11 @@ func Open(f *os.File) (l Long, err error) {
 		if e == nil {
 			l, e = begin(&file{f: f, parts: []part{{of: c}}})
 		}
-		if e == nil || !errors.Is(err, errUnknown) {
-			err = e
+		switch {
+		case e == nil:
+			err = nil
+		case foreign.Is != "":
+			err = fmt.Errorf("%w: %w", unfitError{"it is " + foreign.Is + ", which ffmpeg does not decode here"}, e)
 		}
 	}
 	if err != nil {

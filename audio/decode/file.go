@@ -120,6 +120,11 @@ func (f *file) peek(sample int) ([]int16, error) {
 		}
 		for len(f.out) == 0 && f.end == nil {
 			f.end = f.more()
+			if errors.Is(f.end, errRested) {
+				if err := f.seek(sample); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})

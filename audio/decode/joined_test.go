@@ -318,3 +318,32 @@ func TestAStreamOfAAC(t *testing.T) {
 		}
 	}
 }
+
+// The program of a file that is paused ends, and the file goes on where it was.
+func TestAPausedFileTakesNoProcess(t *testing.T) {
+	for name, b := range map[string][]byte{
+		"MP3":  made3(t, 44100, "a.mp3", "lame --quiet -b 64 in.wav OUT"),
+		"AIFF": made3(t, 44100, "a.aiff", "ffmpeg -loglevel error -i in.wav OUT"),
+	} {
+		want := all(t, opened(t, written(t, b)))
+		l := opened(t, written(t, b)).(*file)
+		var got []int16
+		for {
+			pcm, err := l.From(len(got))
+			if err != nil {
+				if !ended(err) {
+					t.Errorf("%s: after %d samples: %v", name, len(got), err)
+				}
+				break
+			}
+			got = append(got, pcm...)
+			if dec, ok := l.dec.(*childForward); ok && len(got) < 30000 {
+				dec.c.rest.Reset(0)
+				_, _ = dec.c.cmd.Process.Wait()
+			}
+		}
+		if len(got) != len(want) || !near(want, got) {
+			t.Errorf("%s: %d samples of %d, or others", name, len(got), len(want))
+		}
+	}
+}

@@ -356,6 +356,9 @@ func newMP3Forward(from mp3Source, of mp3Head, at, end int64, child bool) (forwa
 	if err != nil { // on a kernel that confines nothing
 		return newMP3Forward(from, of, at, end, false)
 	}
+	if !from.frames.live {
+		c.resting()
+	}
 	return &childForward{c: c, hz: of.rate, at: at, end: end}, nil
 }
 
