@@ -65,6 +65,7 @@ var machineBreakages = []breakage{
 	{name: "library of AAC", check: "library", level: doctor.Warn, text: "1 file of /srv/books cannot be played: Moby Dick.m4b (it is AAC or ALAC (M4A, M4B), " +
 		"for which ffmpeg has to be installed); 1 file can", cause: "conch plays", do: "sudo apt install ffmpeg",
 		breaks: func(b *box) {
+			b.t.Setenv("PATH", "") // it is not installed
 			b.s.Library = "/srv/books"
 			b.files(map[string]string{"/srv/books/Moby Dick.m4b": "\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00", "/srv/books/rain.wav": silence})
 		}},
@@ -77,6 +78,7 @@ var machineBreakages = []breakage{
 		}},
 	{name: "library with an MP3 of 8 kHz", check: "library", level: doctor.Warn, text: "MP3 of 8 kHz", cause: "conch plays", do: "sudo apt install ffmpeg",
 		breaks: func(b *box) {
+			b.t.Setenv("PATH", "") // it is not installed
 			b.s.Library = "/srv/books"
 			low := strings.Repeat("\xff\xe3\x18\xc4"+strings.Repeat("\x00", 68), 40)
 			b.files(map[string]string{"/srv/books/a.mp3": low, "/srv/books/a-2.mp3": low})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 var libraries = []string{"/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/dev/null"}
@@ -25,6 +27,7 @@ func TestConfine(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
+	_, _, closed := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	for _, c := range []struct{ name, script, says string }{
 		{"what it was given", "cat", "word of book"},
 		{"opened anew", "cat /dev/fd/0", "word of book"},
@@ -40,6 +43,9 @@ func TestConfine(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := exec.LookPath("perl"); err != nil && strings.HasPrefix(c.script, "perl") {
 				t.Skip("perl is not installed")
+			}
+			if closed != 0 && c.says == "ermission denied" {
+				t.Skipf("there is no Landlock here: %v", closed)
 			}
 			cmd := exec.Command("/bin/sh", "-c", c.script)
 			var out bytes.Buffer

@@ -26,7 +26,7 @@ boot() {
 	tar -C "$root" -xf "$base"
 	echo conch-test >"$root/etc/hostname"
 
-	systemd-nspawn --quiet --register=no --keep-unit --machine="conch-$$" -D "$root" -b --private-network --console=pipe </dev/null >"$work/console" 2>&1 &
+	systemd-nspawn --quiet --register=no --keep-unit --machine="conch-$$" -D "$root" -b --private-network --console=pipe --system-call-filter="seccomp landlock_create_ruleset landlock_add_rule landlock_restrict_self" </dev/null >"$work/console" 2>&1 &
 	nspawn=$!
 	for _ in $(seq 200); do
 		leader=$(pgrep -P "$nspawn" | head -n 1 || true)
