@@ -8,11 +8,12 @@ import (
 	"unsafe"
 
 	"github.com/elastic/go-seccomp-bpf"
+	"github.com/elastic/go-seccomp-bpf/arch"
 	"golang.org/x/sys/unix"
 )
 
 // Confine starts cmd, which may then read and run what is at the given paths and read the given files. It opens no other file, no socket,
-// and reaches no other process. On a kernel without Landlock only the sockets and the other processes are closed to it.
+// and reaches no other process. On a kernel without Landlock, as that of Raspberry Pi OS, it can read what its user can, and change nothing.
 func Confine(cmd *exec.Cmd, paths []string, files ...*os.File) error {
 	err := make(chan error)
 	go func() {
@@ -89,13 +90,32 @@ func landlock(paths []string, files []*os.File) error {
 	return nil
 }
 
-// filter closes sockets and other processes to this thread and to what it starts (seccomp(2)).
+// refused are calls of the system that what decodes has no use for: sockets, other processes, changes of files, more rights.
+var refused = []string{
+	"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "io_uring_setup",
+	"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kill", "tkill",
+	"open", "openat2", "creat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
+	"symlinkat", "mknod", "mknodat", "truncate", "truncate64", "chmod", "fchmod", "fchmodat", "chown", "lchown", "fchown", "fchownat", "chown32", "lchown32", "fchown32", "setxattr", "lsetxattr",
+	"mount", "umount2", "pivot_root", "unshare", "setns", "keyctl", "add_key", "request_key", "bpf", "perf_event_open",
+}
+
+// filter refuses them to this thread and to what it starts, and to open a file for writing (seccomp(2)). It holds without Landlock, too.
 func filter() error {
+	of, err := arch.GetInfo("")
+	if err != nil {
+		return err
+	}
+	var names []string // others have no such call
+	for _, name := range refused {
+		if _, ok := of.SyscallNames[name]; ok {
+			names = append(names, name)
+		}
+	}
+	const writes = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 	return seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Policy: seccomp.Policy{
 		DefaultAction: seccomp.ActionAllow,
-		Syscalls: []seccomp.SyscallGroup{{Action: seccomp.ActionErrno, Names: []string{
-			"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "io_uring_setup",
-			"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kill", "tkill", "mount", "unshare", "setns", "keyctl", "add_key", "request_key",
+		Syscalls: []seccomp.SyscallGroup{{Action: seccomp.ActionErrno, Names: names, NamesWithCondtions: []seccomp.NameWithConditions{
+			{Name: "openat", Conditions: seccomp.ArgumentConditions{{Argument: 2, Operation: seccomp.BitsSet, Value: writes}}},
 		}}},
 	}})
 }

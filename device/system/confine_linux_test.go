@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/elastic/go-seccomp-bpf/arch"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +34,10 @@ func TestConfine(t *testing.T) {
 		{"opened anew", "cat /dev/fd/0", "word of book"},
 		{"another file", "cat " + secret, "ermission denied"},
 		{"a file of the system", "cat /etc/passwd", "ermission denied"},
-		{"what is written", "echo x >" + filepath.Join(dir, "new"), "ermission denied"},
+		{"what is written", "echo x >" + filepath.Join(dir, "new"), "not permitted"},
+		{"what is written to", "echo x >>" + secret, "not permitted"},
+		{"another name", "mv " + secret + " " + secret + "2 || echo refused", "refused"},
+		{"what is removed", "rm -f " + secret + " || echo refused", "refused"},
 		{"a list of files", "ls " + dir, "ermission denied"},
 		{"another process", "kill -0 $PPID || echo refused", "refused"},
 		{"a socket", `perl -MSocket -e 'socket(S, AF_INET, SOCK_STREAM, 0) or die "refused: $!"'`, "refused"},
@@ -65,6 +69,28 @@ func TestConfine(t *testing.T) {
 	for range 20 { // on whatever thread this goes on
 		if _, err := os.ReadFile(secret); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// Each processor that conch is built for has the calls that count, and no name in the list is misspelt.
+func TestRefusedCalls(t *testing.T) {
+	of := map[string]*arch.Info{"amd64": arch.X86_64, "arm64": arch.AARCH64, "arm": arch.ARM}
+	for name, a := range of {
+		for _, call := range []string{"socket", "connect", "ptrace", "openat", "unlinkat", "renameat2", "kill", "unshare"} {
+			if _, ok := a.SyscallNames[call]; !ok {
+				t.Errorf("%s has no %s", name, call)
+			}
+		}
+	}
+	for _, call := range refused {
+		known := false
+		for _, a := range of {
+			_, ok := a.SyscallNames[call]
+			known = known || ok
+		}
+		if !known {
+			t.Errorf("no processor has %s", call)
 		}
 	}
 }
