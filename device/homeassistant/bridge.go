@@ -304,12 +304,18 @@ func (b *Bridge) session(ctx context.Context, here place, takes limits) (up bool
 	return s.up, err
 }
 
-// lostOf is why a link is gone, where it is.
+// lostOf is why a link is gone, where it is. The library fails what waited for the broker first, and says why a moment later.
 func lostOf(l *link) error {
+	var most time.Duration
+	if !l.client.IsConnectionOpen() {
+		most = time.Second
+	}
+	later := time.NewTimer(most)
+	defer later.Stop()
 	select {
 	case err := <-l.lost:
 		return err
-	default:
+	case <-later.C:
 		return nil
 	}
 }
