@@ -110,6 +110,11 @@ func (r Rehearsal) raise(ctx context.Context) (*run, func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	p.ctx = ctx
 	stop := func() error {
+		for _, s := range p.stages { // before the cables between them: a device that ends misses none
+			if l := s.instance.Load(); l != nil {
+				l.cancel()
+			}
+		}
 		cancel()
 		var all []error
 		for _, s := range p.stages {
