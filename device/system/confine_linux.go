@@ -95,7 +95,8 @@ var refused = []string{
 	"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "io_uring_setup",
 	"ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "kill", "tkill",
 	"open", "openat2", "creat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "link", "linkat", "symlink",
-	"symlinkat", "mknod", "mknodat", "truncate", "truncate64", "chmod", "fchmod", "fchmodat", "chown", "lchown", "fchown", "fchownat", "chown32", "lchown32", "fchown32", "setxattr", "lsetxattr",
+	"symlinkat", "mknod", "mknodat", "truncate", "truncate64", "chmod", "fchmod", "fchmodat", "chown", "lchown", "fchown", "fchownat",
+	"chown32", "lchown32", "fchown32", "setxattr", "lsetxattr",
 	"mount", "umount2", "pivot_root", "unshare", "setns", "keyctl", "add_key", "request_key", "bpf", "perf_event_open",
 }
 
