@@ -43,7 +43,7 @@ func newLive(r io.Reader, child bool) (*Live, error) {
 		}
 	}
 	l, kind := &Live{}, kindOf(head)
-	if kind != kindFLAC && kind != kindOgg && isADTS(b) {
+	if (kind == kindOther || kind == kindUnknown) && isADTS(b) { // of MP3 the first frame is enough: a sentence waits for no more
 		return l.foreign(b, ForeignError{"AAC"}, child, "-f", "aac")
 	}
 	switch kind {
@@ -100,7 +100,7 @@ func isADTS(r *bufio.Reader) bool {
 	b, _ := r.Peek(4 << 10)
 	for i := range b {
 		n := adtsSize(b[i:])
-		if n > 0 && i+n < len(b) && adtsSize(b[i+n:]) > 0 {
+		if n > 7 && i+n < len(b) && adtsSize(b[i+n:]) > 0 {
 			return true
 		}
 	}
