@@ -28,6 +28,7 @@ import (
 const (
 	childMemory = 1 << 30          // bytes of addresses: its libraries alone take 300 MB of them
 	childWait   = 8 * time.Second  // for its first sample, and for each next one: a small board loads it from a slow card
+	childEnds   = 4 * time.Second  // behind the end of its output
 	childRest   = 30 * time.Second // after which a program is ended of which nothing is asked
 	liveWait    = time.Minute      // of a stream, whose reader gives up sooner where nothing comes
 )
@@ -81,7 +82,7 @@ func startChild(file *os.File, feed func(io.Writer) error, args ...string) (*chi
 	defer in.Close()
 	c := &child{out: out, b: make([]byte, 8<<10), wait: childWait}
 	c.cmd = command(ffmpeg(), append([]string{"-nostdin", "-hide_banner", "-loglevel", "error", "-threads", "1"}, args...)...)
-	c.cmd.Stdout, c.cmd.Stderr = in, &head{&c.errs}
+	c.cmd.Stdout, c.cmd.Stderr = in, &head{&c.errs, 400}
 	var pipe io.WriteCloser
 	var files []*os.File
 	if file != nil {
@@ -119,15 +120,18 @@ func reach(path string) []string {
 func command(path string, args ...string) *exec.Cmd {
 	cmd := exec.Command(path, args...)
 	cmd.Env, cmd.Dir = []string{"LANG=C.UTF-8"}, "/"
-	cmd.SysProcAttr = system.Apart(false)
+	cmd.SysProcAttr, cmd.WaitDelay = system.Apart(false), time.Second
 	return cmd
 }
 
 // head keeps the first bytes of what is written.
-type head struct{ of *bytes.Buffer }
+type head struct {
+	of   *bytes.Buffer
+	most int
+}
 
 func (h *head) Write(b []byte) (int, error) {
-	h.of.Write(b[:min(len(b), max(0, 400-h.of.Len()))])
+	h.of.Write(b[:min(len(b), max(0, h.most-h.of.Len()))])
 	return len(b), nil
 }
 
@@ -156,6 +160,7 @@ func (c *child) read() ([]int16, error) {
 	case c.over.Load():
 		return nil, errRested
 	}
+	defer time.AfterFunc(childEnds, func() { _ = c.cmd.Process.Kill() }).Stop() // else it might keep what follows waiting
 	if c.fed != nil {
 		err := <-c.fed
 		c.fed <- err // for the next time
@@ -194,6 +199,7 @@ func (c *child) close() {
 func (c *child) stop() (err error) {
 	c.end.Do(func() {
 		err = c.cmd.Wait()
+		system.SignalGroup(c.cmd.Process, syscall.SIGKILL) // what it may have left
 		c.out.Close()
 	})
 	return err
@@ -239,7 +245,7 @@ func openChild(f *os.File) (container, error) {
 	cmd := command(path, "-v", "error", "-protocol_whitelist", "file", "-format_whitelist", childKinds,
 		"-select_streams", "a:0", "-show_entries", "format=duration:stream=sample_rate", "-of", "json", "-i", "file:/dev/fd/0")
 	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = f, &head{&out}, &head{&errs}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = f, &head{&out, 64 << 10}, &head{&errs, 400}
 	if err := system.Confine(cmd, reach(path), f); err != nil {
 		return nil, fmt.Errorf("start ffprobe: %w", err)
 	}

@@ -76,6 +76,7 @@ const (
 	maxBroken  = 100      // damaged pieces in a row
 	maxTag     = 256 << 20
 	maxTags    = 64
+	maxHours   = 200             // of a file: what says more says it wrongly
 	maxParts   = 4096            // sounds one behind the other
 	forever    = 1 << 60         // frames: the end is not known
 	maxWait    = 4 * time.Second // of decoding for one piece, and of decoding what comes before a place: a press waits for neither
@@ -215,7 +216,8 @@ var others = []struct {
 	{0, "ADIF", "AAC"},
 	{0, "0&\xb2u\x8ef\xcf\x11", "Windows Media (WMA)"},
 	{0, "FORM", "AIFF"}, {0, "MThd", "MIDI"}, {0, "MAC ", "Monkey's Audio (APE)"}, {0, "wvpk", "WavPack"},
-	{0, "\x1aE\xdf\xa3", "Matroska or WebM"},
+	{0, "\x1aE\xdf\xa3", "Matroska or WebM"}, {0, "RF64", "WAV of more than 4 GB"}, {0, "riff.\x91\xcf\x11", "Wave64"}, {0, "caff", "CAF"},
+	{0, "#!AMR", "AMR"}, {0, ".snd", "AU"}, {0, "DSD ", "DSF"}, {0, "TTA1", "TTA"}, {0, "MPCK", "Musepack"}, {0, "\x0bw", "AC-3"},
 }
 
 // kindOf looks at the first bytes, behind tags.

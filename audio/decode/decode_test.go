@@ -325,6 +325,7 @@ func TestWhatCannotBePlayedSaysWhatItIs(t *testing.T) {
 		{"\x00\x00\x00\x20ftypM4B \x00\x00\x00\x00", "it is AAC or ALAC (M4A, M4B), for which ffmpeg has to be installed"},
 		{"\xff\xf1\x50\x80\x02\x1f\xfc", "it is AAC, for which ffmpeg"},
 		{"\xff\xfd\xa4\x04" + strings.Repeat("\x00", 600), "it is MPEG sound of layer 2, for which"},
+		{"RF64\xff\xff\xff\xffWAVEds64", "it is WAV of more than 4 GB, for which ffmpeg"},
 		{"<!DOCTYPE html><title>404</title>", "it is a page of the web"},
 		{"OggS\x00\x02", "EOF"},
 		{"fLaC\x00\x00\x00\x22", "EOF"},

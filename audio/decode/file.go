@@ -73,7 +73,7 @@ func fits(rate int) error {
 func (f *file) Samples() int {
 	last := f.parts[len(f.parts)-1]
 	n := last.of.frames()
-	if n <= 0 || n > math.MaxInt32 { // what no file holds
+	if n <= 0 || n/int64(last.of.rate()) > maxHours*3600 {
 		return last.first
 	}
 	return last.first + atRate(n, last.of.rate())
@@ -118,8 +118,10 @@ func (f *file) peek(sample int) ([]int16, error) {
 				return err
 			}
 		}
-		for len(f.out) == 0 && f.end == nil {
-			f.end = f.more()
+		for began := time.Now(); len(f.out) == 0 && f.end == nil; {
+			if f.end = f.more(); f.end == nil && len(f.out) == 0 && time.Since(began) > 2*childWait { // thousands of empty parts
+				f.end = errSlow
+			}
 			if errors.Is(f.end, errRested) {
 				if err := f.seek(sample); err != nil {
 					return err

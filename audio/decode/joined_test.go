@@ -347,3 +347,18 @@ func TestAPausedFileTakesNoProcess(t *testing.T) {
 		}
 	}
 }
+
+// A decoder that was taken over, and stays behind the end of its output, keeps no press and no Close waiting: without the bound this hangs.
+func TestADecoderThatStaysIsEnded(t *testing.T) {
+	name := written(t, made3(t, 44100, "a.mp3", "lame --quiet -b 320 in.wav OUT"))
+	dir := t.TempDir()
+	for _, script := range []string{"exec >&-; exec sleep 1000", "exec >&-; sleep 1000 & exec sleep 1000"} {
+		if err := os.WriteFile(filepath.Join(dir, "ffmpeg"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir)
+		if _, err := opened(t, name).From(0); err == nil {
+			t.Errorf("%s: it plays", script)
+		}
+	}
+}
