@@ -83,7 +83,8 @@ func TestAFrameOfFLACIsBounded(t *testing.T) {
 	}
 }
 
-// Bytes that look like frames, and are none, do not have a search read all of the file at each of its steps.
+// Bytes that look like frames, and are none, do not have a search read all of the file at each of its steps: only the first search
+// reads it, once, for another sound behind this one.
 func TestASearchInFLACIsBounded(t *testing.T) {
 	b := tinyFLAC()
 	frame := bytes.Clone(b[42:])
@@ -94,12 +95,14 @@ func TestASearchInFLACIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.read = 0
-	if _, err := c.seek(1 << 30); err != nil {
-		t.Fatal(err)
-	}
-	if r.read > 1<<20 {
-		t.Errorf("%d of %d bytes were read", r.read, len(b))
+	for _, most := range []int64{int64(len(b)) + 2<<20, 1 << 20} {
+		r.read = 0
+		if _, err := c.seek(1 << 30); err != nil {
+			t.Fatal(err)
+		}
+		if r.read > most {
+			t.Errorf("%d of %d bytes were read; want %d at most", r.read, len(b), most)
+		}
 	}
 }
 

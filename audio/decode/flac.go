@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"time"
 
 	"github.com/mewkiz/flac/frame"
 
@@ -34,6 +35,7 @@ type flacFile struct {
 	bits        int
 	block       int64 // samples of a frame, where all have as many
 	total       int64
+	to          int64 // where another sound begins behind this one, or the end of the file; 0: it was not looked for
 }
 
 func openFLAC(f io.ReaderAt, at, size int64) (container, error) {
@@ -111,10 +113,12 @@ func readFLAC(r *bufio.Reader) (*flacFile, error) {
 }
 
 const (
-	flacBits   = 24      // of a sample, at most: the library takes no others
-	flacInfo   = 18      // bytes of STREAMINFO up to what is of use here
-	flacBlocks = 4000    // of metadata
-	flacFrame  = 4 << 20 // bytes of a frame: 65,536 samples of 8 channels, of 33 bits each, and their heads
+	flacBits   = 24                     // of a sample, at most: the library takes no others
+	flacMark   = "fLaC\x00\x00\x00\x22" // and STREAMINFO behind it
+	flacLast   = "fLaC\x80\x00\x00\x22" // which is all of the metadata
+	flacInfo   = 18                     // bytes of STREAMINFO up to what is of use here
+	flacBlocks = 4000                   // of metadata
+	flacFrame  = 4 << 20                // bytes of a frame: 65,536 samples of 8 channels, of 33 bits each, and their heads
 )
 
 var errFLAC = errors.New("it does not say what it is")
@@ -132,7 +136,7 @@ func (f *flacFile) seek(place int64) (forward, error) {
 	if place <= f.block {
 		return f.from(f.begin), nil
 	}
-	at := bisect(f.begin, f.size, place, func(offset, to int64) (int64, int64, bool) {
+	at := bisect(f.begin, f.joint(), place, func(offset, to int64) (int64, int64, bool) {
 		d := f.from(offset)
 		for range maxBroken {
 			h, piece, err := d.find()
@@ -146,6 +150,52 @@ func (f *flacFile) seek(place int64) (forward, error) {
 		return 0, 0, false
 	})
 	return f.from(at), nil
+}
+
+// joint finds where another sound begins behind this one; without one it returns the size. A search must not lead into that one: its
+// frames count from 0 again.
+func (f *flacFile) joint() int64 {
+	if f.to > 0 {
+		return f.to
+	}
+	f.to = f.size
+	if f.alone() {
+		return f.to
+	}
+	b, began := make([]byte, 1<<20), time.Now()
+	for at := f.begin; time.Since(began) < maxWait; at += int64(len(b) - len(flacMark)) {
+		n, err := f.f.ReadAt(b, at)
+		for _, mark := range [...]string{flacMark, flacLast} {
+			if i := bytes.Index(b[:n], []byte(mark)); i >= 0 {
+				f.to = min(f.to, at+int64(i))
+			}
+		}
+		if err != nil || f.to < f.size {
+			break
+		}
+	}
+	return f.to
+}
+
+// alone reports whether the frames count up through the whole file, to the number that STREAMINFO says: there is one sound in it.
+func (f *flacFile) alone() bool {
+	const probes, tail = 64, 256 << 10
+	before := int64(0)
+	for i := range int64(probes) {
+		_, at, err := f.from(f.begin + (f.size-f.begin)/probes*i).next()
+		if i > 0 && ended(err) { // it is behind the last head
+			break
+		}
+		if err != nil || at < before {
+			return false
+		}
+		before = at
+	}
+	for d := f.from(max(f.begin, f.size-tail)); ; {
+		if _, _, err := d.next(); err != nil {
+			return ended(err) && d.end == f.total
+		}
+	}
 }
 
 func (f *flacFile) from(offset int64) *flacForward {
