@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	copied    = ".copy"          // what the copy's name ends in
+	copied    = ".copy"          // what the copy's name ends in; of each layout another: an older conch finds what it last copied
 	copyAfter = 10 * time.Minute // behind the first write that it lacks; our choice: a card lives from few writes
 )
 

@@ -19,7 +19,8 @@ import (
 	"conch/device/system"
 )
 
-// layout is how the database is arranged (see the top of the package). Who changes it raises this, and turns the older one into it in open.
+// layout is how the database is arranged (see the top of the package). A change raises it, gives the copy another name (see copied), and
+// turns the older layout into the new one in open.
 const layout = 1
 
 // ErrLocked is of a file that another process has. errDamaged is of one that is no database, or not a whole one. errNewer is of one that
@@ -49,14 +50,29 @@ func (d *DB) open() (*bbolt.DB, error) {
 	}
 	if errors.Is(err, errNewer) {
 		d.refused = fmt.Errorf("%s: %w", d.path, err)
-		d.conds.Set(condition.SkillsUnread, d.refused.Error(),
-			"install the newer conch again; the file is left as it is, and until then timers, reminders and notes are refused")
+		d.conds.Set(condition.SkillsUnread, d.refused.Error(), "install the newer conch again; the file is left as it is, and until then timers, "+
+			"reminders and notes are refused"+d.older())
 		err = d.refused
 	}
 	if err == nil || d.refused != nil {
 		return d.db, err
 	}
 	return nil, fmt.Errorf("%s: %w", d.path, err)
+}
+
+// older offers the copy from before the upgrade; without a whole one it returns nothing.
+func (d *DB) older() string {
+	file, err := exclusive(d.path+copied, os.O_RDONLY)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }() // nothing was written
+	info, err := file.Stat()
+	if half, _, bad := examine(file); err != nil || bad != nil || half {
+		return ""
+	}
+	return fmt.Sprintf("; or take the copy of %[2]s, which this conch wrote: sudo systemctl stop conch; sudo mv %[1]s %[1]s.newer; "+
+		"sudo cp -p %[1]s%[3]s %[1]s; sudo systemctl start conch", d.path, info.ModTime().Format("2006-01-02 15:04"), copied)
 }
 
 // try opens the file that is there; held is it where it is not taken.

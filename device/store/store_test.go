@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -351,10 +352,14 @@ func TestAPageIsUsedOnce(t *testing.T) {
 	}
 }
 
+// An older conch leaves what a newer one wrote as it is, and offers its own copy: its remedy does what it says.
 func TestANewerLayoutIsLeftAlone(t *testing.T) {
 	path := file(t)
 	k := opened(t, path)
 	put(t, k, "notes", "ada", "a", "1")
+	if err := k.copy(); err != nil {
+		t.Fatal(err)
+	}
 	if err := k.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(rootConch).Put(keyLayout, []byte("2")) }); err != nil {
 		t.Fatal(err)
 	}
@@ -374,6 +379,39 @@ func TestANewerLayoutIsLeftAlone(t *testing.T) {
 	}
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Errorf("the file has changed (%v)", err)
+	}
+	remedy := k.conds.List()[0].Do
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, commands, ok := strings.Cut(remedy, "which this conch wrote: ")
+	if !ok {
+		t.Fatal(remedy)
+	}
+	if b, err := exec.Command("sh", "-ec", `sudo() { case $1 in systemctl) ;; *) "$@";; esac; }; `+commands).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v %s", commands, err, b)
+	}
+	k = opened(t, path)
+	if v, err := k.Skill("notes").Get("ada", "a"); err != nil || string(v) != "1" {
+		t.Errorf("%q, %v", v, err)
+	}
+	if kept, err := os.ReadFile(path + ".newer"); err != nil || string(kept) != string(before) {
+		t.Errorf("what the newer one wrote is lost (%v)", err)
+	}
+}
+
+// Without a whole copy none is offered.
+func TestADamagedCopyIsNotOffered(t *testing.T) {
+	for name, text := range map[string]string{"none": "", "damaged": strings.Repeat("x", 32<<10)} {
+		d := New(filepath.Join(t.TempDir(), "x"), condition.NewBook(slog.New(slog.DiscardHandler)), time.Now)
+		if text != "" {
+			if err := os.WriteFile(d.path+copied, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := d.older(); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }
 
