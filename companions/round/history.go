@@ -104,6 +104,9 @@ func (s *orders) historyHeard(from DeviceID, h History) {
 			continue
 		}
 		if m.epoch.Before(msg.Epoch) { // what is said from now on comes after it
+			if msg.From.Human() {
+				m.ahead = with(m.ahead, msg.ID, maxEarly)
+			}
 			msg.Epoch.N = min(msg.Epoch.N, m.epoch.N)
 		}
 		turns := m.turns

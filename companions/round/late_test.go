@@ -91,3 +91,20 @@ func TestLateWordsWaitForNobody(t *testing.T) {
 		}
 	}
 }
+
+// TestWordsThatAHistoryToldFirstStillSilence: a newcomer learns of a person's words before their press comes; when they come they are a
+// press all the same, and open their round.
+func TestWordsThatAHistoryToldFirstStillSilence(t *testing.T) {
+	m := New(tableConfig())
+	m, _ = Step(m, LinkChanged{Up: true})
+	m, _ = Step(m, from("a", beatOf("attic", "ada")))
+	words := Message{ID: "m1", From: Human("a"), Text: "Cleo, what time is it?", Epoch: Epoch{2, "a"}, Number: 1}
+	m, _ = Step(m, from("a", History{To: m.cfg.Self, Messages: []Message{words}}))
+	if len(m.recent) != 1 || m.rd.open {
+		t.Fatalf("the history: %d messages, a round is open: %v", len(m.recent), m.rd.open)
+	}
+	m, _ = Step(m, from("a", words))
+	if m.epoch != words.Epoch || !m.rd.open || len(m.recent) != 1 {
+		t.Errorf("epoch %v, a round is open: %v, %d messages; want %v, true, 1", m.epoch, m.rd.open, len(m.recent), words.Epoch)
+	}
+}

@@ -24,6 +24,10 @@ func (s *rounds) messageHeard(from DeviceID, msg Message) {
 		why = "no press of that device has this epoch"
 	case companion && !s.m.livesOn(who, from):
 		why = "its sender does not live there"
+	case slices.Contains(s.m.ahead, msg.ID): // a history was quicker: the press counts, and the words open their round
+		m, it := &s.m, func(id MessageID) bool { return id == msg.ID }
+		m.ahead, m.seen = without(m.ahead, it), without(m.seen, it)
+		m.recent = without(m.recent, func(x Message) bool { return x.ID == msg.ID })
 	case slices.Contains(s.m.seen, msg.ID):
 		why = "seen before"
 	}

@@ -165,7 +165,7 @@ func (s *sim) pressed(d *dev, ev Event) {
 		return
 	}
 	s.presses[key] = s.now
-	if d.m.presser(from.id).until > 0 { // what has been asked goes on (hushed)
+	if p := d.m.presser(from.id); p != nil && p.until > 0 { // what has been asked goes on (hushed)
 		return
 	}
 	s.checks["I3 presses"]++

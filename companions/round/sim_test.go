@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -57,7 +58,14 @@ func TestSimulation(t *testing.T) {
 					return
 				}
 				s := newSim(seed, n)
-				s.live()
+				func() {
+					defer func() {
+						if p := recover(); p != nil { // its seed is printed too
+							s.broken = fmt.Sprintf("panic: %v\n%s", p, debug.Stack())
+						}
+					}()
+					s.live()
+				}()
 				mu.Lock()
 				total.add(s)
 				if s.broken != "" && total.broken == "" {

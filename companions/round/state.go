@@ -56,6 +56,7 @@ type Machine struct {
 	recent  []Message // sorted by place
 	threads Threads
 	seen    []MessageID // whose message has come, newest last
+	ahead   []MessageID // of those the ones of a person that only a history told, before their press came
 	early   []early     // votes whose message has not
 	spoke   []spoke     // when own companions last spoke
 
