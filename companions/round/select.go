@@ -3,6 +3,7 @@ package round
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"slices"
 	"strconv"
@@ -287,18 +288,10 @@ func (c Claim) own() Vote {
 // draw is the lot of a companion on a message; the lowest wins. It is FNV-1a over message id, a zero byte and companion id,
 // mixed once more by the finaliser of MurmurHash3 because FNV alone lets ids that differ in the last letter keep their order.
 func draw(m MessageID, c CompanionID) uint64 {
-	h := fnv(fnv(fnv(fnvBasis, string(m)), "\x00"), string(c))
+	f := fnv.New64a()
+	_, _ = f.Write([]byte(string(m) + "\x00" + string(c))) // it never fails
+	h := f.Sum64()
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
 }
-
-// fnv goes on with an FNV-1a hash.
-func fnv(h uint64, s string) uint64 {
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
-}
-
-const fnvBasis = uint64(14695981039346656037)

@@ -2,6 +2,7 @@ package round
 
 import (
 	"cmp"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
@@ -221,10 +222,7 @@ func (m Message) Whisper() (CompanionID, bool) {
 }
 
 func byPlace(a, b Message) int {
-	return cmp.Or(
-		cmp.Compare(a.Epoch.N, b.Epoch.N), cmp.Compare(a.Epoch.Device, b.Epoch.Device),
-		cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID),
-	)
+	return cmp.Or(cmp.Compare(a.Epoch.N, b.Epoch.N), cmp.Compare(a.Epoch.Device, b.Epoch.Device), cmp.Compare(a.Number, b.Number), cmp.Compare(a.ID, b.ID))
 }
 
 func hasCard(cards []Card, id CompanionID) bool {
@@ -233,10 +231,10 @@ func hasCard(cards []Card, id CompanionID) bool {
 
 // digestOf is FNV-1a over everything that a card says, so that a beat need not carry it.
 func digestOf(cards []Card) string {
-	h := fnvBasis
+	h := fnv.New64a()
 	add := func(parts ...string) {
 		for _, p := range parts {
-			h = fnv(fnv(h, p), "\xff") // no text has this byte
+			_, _ = h.Write([]byte(p + "\xff")) // it never fails; no text has this byte
 		}
 	}
 	for _, c := range cards {
@@ -254,5 +252,5 @@ func digestOf(cards []Card) string {
 			}
 		}
 	}
-	return strconv.FormatUint(h, 36)
+	return strconv.FormatUint(h.Sum64(), 36)
 }
