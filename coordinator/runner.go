@@ -12,8 +12,9 @@ import (
 	"conch/coordinator/turn"
 )
 
-// shutdownWait is for goroutines of tools and streams, once they were told to stop.
-const shutdownWait = 2 * time.Second
+// shutdownWait is for goroutines of tools and streams, once they were told to stop. One may be writing a bookmark to a card that stands
+// still for seconds; systemd waits for 10 s.
+const shutdownWait = 5 * time.Second
 
 // runner is the goroutine that owns the machine. Other goroutines touch only the fields under atomic and fixed.
 type runner struct {
