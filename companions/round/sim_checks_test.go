@@ -33,7 +33,7 @@ func (s *sim) watch(d *dev, ev Event, before Machine, out []Effect) {
 	if _, begun := ev.(LinkChanged); begun || d.m.chain < before.chain { // a device that restarts goes by what it is told
 		s.turns[d], s.asked[d] = 0, 0
 	}
-	if id := personSaid(ev); slices.Contains(d.m.seen, id) && !slices.Contains(before.seen, id) {
+	if id := personSaid(ev); slices.Contains(d.m.seen, id) && (!slices.Contains(before.seen, id) || slices.Contains(before.ahead, id)) {
 		s.asked[d] = 0
 	}
 	for _, e := range out {
