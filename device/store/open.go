@@ -60,17 +60,22 @@ func (d *DB) open() (*bbolt.DB, error) {
 	return nil, fmt.Errorf("%s: %w", d.path, err)
 }
 
-// older offers the copy from before the upgrade; without a whole one it returns nothing.
+// older offers the copy from before the upgrade; without a whole one of this layout it returns nothing.
 func (d *DB) older() string {
 	file, err := exclusive(d.path+copied, os.O_RDONLY)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = file.Close() }() // nothing was written
 	info, err := file.Stat()
 	if half, _, bad := examine(file); err != nil || bad != nil || half {
+		_ = file.Close() // nothing was written
 		return ""
 	}
+	db, err := open(file) // and is it of this layout?
+	if err != nil {
+		return ""
+	}
+	_ = guarded(db.Close) // nothing was written
 	return fmt.Sprintf("; or take the copy of %[2]s, which this conch wrote: sudo systemctl stop conch; sudo mv %[1]s %[1]s.newer; "+
 		"sudo cp -p %[1]s%[3]s %[1]s; sudo systemctl start conch", d.path, info.ModTime().Format("2006-01-02 15:04"), copied)
 }

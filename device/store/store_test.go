@@ -395,6 +395,15 @@ func TestANewerLayoutIsLeftAlone(t *testing.T) {
 	if v, err := k.Skill("notes").Get("ada", "a"); err != nil || string(v) != "1" {
 		t.Errorf("%q, %v", v, err)
 	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+copied, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.older(); got != "" {
+		t.Errorf("a copy of the newer layout is offered: %s", got)
+	}
 	if kept, err := os.ReadFile(path + ".newer"); err != nil || string(kept) != string(before) {
 		t.Errorf("what the newer one wrote is lost (%v)", err)
 	}
