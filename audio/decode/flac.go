@@ -180,13 +180,13 @@ func (f *flacFile) joint() int64 {
 // alone reports whether the frames count up through the whole file, to the number that STREAMINFO says: there is one sound in it.
 func (f *flacFile) alone() bool {
 	const probes, tail = 64, 256 << 10
-	before := int64(0)
+	before, began := int64(0), time.Now()
 	for i := range int64(probes) {
 		_, at, err := f.from(f.begin + (f.size-f.begin)/probes*i).next()
 		if i > 0 && ended(err) { // it is behind the last head
 			break
 		}
-		if err != nil || at < before {
+		if err != nil || at < before || time.Since(began) > maxWait { // of much that is none of its sound
 			return false
 		}
 		before = at
