@@ -245,7 +245,7 @@ func loudness(s *seam) string {
 	d := s.new(Options{})
 	d.hours.look(time.Now(), d.memory, d.speaker)
 	render(d, 150*time.Millisecond) // it glides
-	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second[:4800])
+	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second()[:4800])
 	return peakOf(render(d, 150*time.Millisecond))
 }
 
@@ -262,7 +262,7 @@ func peakOf(out []int16) string {
 
 // cued is the peak of a cue.
 func cued(s *seam, c turn.Cue) string {
-	d := s.new(Options{Cues: func(turn.Cue) []int16 { return tone.Second[:4800] }})
+	d := s.new(Options{Cues: func(turn.Cue) []int16 { return tone.Second()[:4800] }})
 	d.speakerAdapter().Cue(c, d.speaker.Generation())
 	return peakOf(render(d, 150*time.Millisecond))
 }
@@ -270,7 +270,7 @@ func cued(s *seam, c turn.Cue) string {
 // faded is how long a dropped sound goes on; the end of the fade is below the least step of a sample.
 func faded(s *seam) string {
 	d := s.new(Options{})
-	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second)
+	d.speaker.Open(audio.SourceSpeech, d.speaker.Generation()).Write(s.Context(), tone.Second())
 	render(d, 100*time.Millisecond)
 	d.speaker.Drop()
 	rest, last := render(d, 50*time.Millisecond), 0

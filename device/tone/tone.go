@@ -26,13 +26,13 @@ type Voice struct {
 }
 
 // Second is one of 1 kHz at a third of full scale, which the recording end can tell from silence at once.
-var Second = func() []int16 {
+var Second = sync.OnceValue(func() []int16 {
 	pcm := make([]int16, audio.Rate)
 	for i := range pcm {
 		pcm[i] = At(i, audio.Rate)
 	}
 	return pcm
-}()
+})
 
 // At is sample i of it.
 func At(i, rate int) int16 {
@@ -63,7 +63,7 @@ func (v *Voice) Stop() {
 // Cue is a tone for the thinking cue, and silence for all others: they would sound after the press.
 func (v *Voice) Cue(c turn.Cue) []int16 {
 	if c == turn.CueThinking {
-		return Second
+		return Second()
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (v *Voice) Cue(c turn.Cue) []int16 {
 // Alarm is three tones for a round of an alert.
 func (v *Voice) Alarm(context.Context, string, int) []int16 {
 	v.Sounding.Store(true)
-	return slices.Concat(Second, Second, Second)
+	return slices.Concat(Second(), Second(), Second())
 }
 
 // Tools: it calls those that it knows.
@@ -132,10 +132,10 @@ func (v *Voice) answer(ctx context.Context, out voice.Outlet, id turn.ID, respon
 	out.Post(turn.ResponseStarted{At: out.Now(), Turn: id, Response: response})
 	speak := func(seconds int) {
 		for range seconds {
-			n := out.Audio(ctx, id, Second)
+			n := out.Audio(ctx, id, Second())
 			out.Post(turn.DeltaArrived{At: out.Now(), Turn: id, Response: response, Item: "item", Samples: n})
 			v.Sounding.Store(true)
-			if n < len(Second) {
+			if n < len(Second()) {
 				return
 			}
 		}
@@ -173,7 +173,7 @@ func (Tools) Specs() []turn.ToolSpec { return nil }
 func (t Tools) Call(ctx context.Context, c turn.CallTool) coordinator.ToolResult {
 	stream := coordinator.StreamFunc{Run: func(ctx context.Context, write func([]int16) error) error {
 		for ctx.Err() == nil {
-			if err := write(Second[:audio.Rate/10]); err != nil {
+			if err := write(Second()[:audio.Rate/10]); err != nil {
 				return err
 			}
 			t.Voice.Sounding.Store(true)
