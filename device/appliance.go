@@ -93,7 +93,7 @@ func Appliance(ctx context.Context, cfg config.Config, again reload.Options, log
 	manager, watchdog := service.Systemd(log)
 	a.device.manager = manager
 	a.device.actors = append(a.device.actors, actor{"service", func(ctx context.Context) error { manager.Run(ctx, status{a.device}, watchdog); return nil }},
-		a.device.tended("world", a.device.world.Run))
+		a.device.tended("world", a.device.world.Run), a.device.tended("rest", a.device.rest().run))
 	if alone {
 		a.device.actors = append(a.device.actors, a.device.tended("aloud", a.device.announcer().run))
 		rehearsing(&a.device.cfg, a.device.conds)
