@@ -3,13 +3,13 @@ package companions
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"conch/companions/round"
+	"conch/device/pattern"
 	"conch/device/spelling"
 )
 
@@ -67,7 +67,7 @@ var cardKeys = []string{
 }
 
 var (
-	languageCode    = regexp.MustCompile(`^[a-z]{2}$`)
+	languageCode    = pattern.New(`^[a-z]{2}$`)
 	cardTraits      = []string{"explainer", "ideas"} // ROOM.md 5: each moves a term of the score
 	involvementList = []round.Involvement{round.InvolvementOff, round.InvolvementLow, round.InvolvementMedium, round.InvolvementHigh}
 )
@@ -119,7 +119,7 @@ func (p *cardParser) read() {
 	for i, v := range p.list("tools", maxCardTools) {
 		field := fmt.Sprintf("tools[%d]", i)
 		s, ok := v.(string)
-		if !ok || !toolName.MatchString(s) {
+		if !ok || !toolName().MatchString(s) {
 			p.at("tools", field, v, "must be the name of a tool: 1 to 64 letters, digits, _ and -")
 			continue
 		}
@@ -133,7 +133,7 @@ func (p *cardParser) meanings() {
 	c := &p.card
 	if v, ok := p.tree["language"]; ok {
 		s, _ := v.(string)
-		if !languageCode.MatchString(s) {
+		if !languageCode().MatchString(s) {
 			p.wrong("language", show(v), "must be two small letters (ISO 639-1), as \"en\": the language of its expertise")
 		}
 		c.Language = s

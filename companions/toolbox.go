@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"conch/companions/skills"
 	"conch/coordinator/turn"
+	"conch/device/pattern"
 	"conch/device/printable"
 )
 
@@ -36,7 +36,7 @@ const (
 	maxTools  = 128      // the Realtime session takes as many
 )
 
-var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var toolName = pattern.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // Toolbox makes tools of skills, and of sources whose tools come and go. Its methods may be called from any goroutine: whoever
 // changes it puts a whole new shelf into its place, and who reads never waits.
@@ -211,7 +211,7 @@ func (g group) has(tool string) bool {
 
 // box checks what a tool is made of.
 func box(skill string, t skills.Tool) (boxed, error) {
-	if !toolName.MatchString(t.Name) {
+	if !toolName().MatchString(t.Name) {
 		return boxed{}, errors.New("a name is 1 to 64 letters, digits, _ and -")
 	}
 	if t.Handler == nil {

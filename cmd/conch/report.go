@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"conch/device/control"
 	"conch/device/doctor"
 	"conch/device/language"
+	"conch/device/pattern"
 	"conch/device/printable"
 	"conch/device/state"
 )
@@ -76,7 +76,7 @@ func (c reportCmd) Run(e *env) (err error) {
 func (c reportCmd) text(ctx context.Context, cfg config.Config, e *env) []byte {
 	var b bytes.Buffer
 	d := doctor.Examine(ctx, doctor.Options{LoadOptions: config.LoadOptions{File: e.config, Flags: e.set}, Tools: device.Tools, Anonymous: true})
-	hide := func(text string) string { return v6.ReplaceAllString(d.Hide(text), "[address]") }
+	hide := func(text string) string { return v6().ReplaceAllString(d.Hide(text), "[address]") }
 	heading := func(text string) { fmt.Fprintf(&b, "\n== %s\n", text) }
 	fmt.Fprintf(&b, "conch report of %s\n", time.Now().UTC().Format(time.RFC3339))
 	heading("versions")
@@ -110,7 +110,7 @@ func (c reportCmd) text(ctx context.Context, cfg config.Config, e *env) []byte {
 			fmt.Fprintln(&b, hide(printable.Text(l.String())))
 			continue
 		}
-		l.Text = strings.Join(wordless.FindAllString(l.Text, -1), " ")
+		l.Text = strings.Join(wordless().FindAllString(l.Text, -1), " ")
 		fmt.Fprintln(&b, printable.Text(l.String()))
 	}
 
@@ -134,10 +134,10 @@ var private = []string{
 }
 
 // wordless are fields of facts and orders that cannot be words: ids, times, counts, states.
-var wordless = regexp.MustCompile(`\b(?:Turn|Response|Item|At|From|To|Reason|State|Button|Samples|Heard|Left|Alone|Gone)` +
+var wordless = pattern.New(`\b(?:Turn|Response|Item|At|From|To|Reason|State|Button|Samples|Heard|Left|Alone|Gone)` +
 	`:(?:t-[0-9a-f]+|(?:resp|item)_[0-9A-Za-z]+|[0-9.]+(?:ns|µs|ms|s)?(?:[0-9.]+s)?|true|false|[A-Z][A-Z_]{3,})(?:[ }]|$)`)
 
-var v6 = regexp.MustCompile(`\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4})*::(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4})*)?`)
+var v6 = pattern.New(`\b(?:[0-9a-fA-F]{1,4}:){3,7}[0-9a-fA-F]{1,4}\b|\b[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4})*::(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4})*)?`)
 
 // system is what this machine runs.
 func system() string {

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
-	"regexp"
 	"strings"
+
+	"conch/device/pattern"
 )
 
 // The keys of --json are in snake_case. What also goes over wires or into files (members, messages, what a card granted) has keys of its
@@ -56,16 +57,16 @@ func fill(v reflect.Value, depth int) {
 }
 
 var (
-	oldKey = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
-	humps  = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
+	oldKey = pattern.New(`^[A-Za-z][A-Za-z0-9]*$`)
+	humps  = pattern.New(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
 )
 
 // snake is the name of a key that stays; the same, if it is one already.
 func snake(key string) string {
-	if !oldKey.MatchString(key) {
+	if !oldKey().MatchString(key) {
 		return key
 	}
-	return strings.ToLower(humps.ReplaceAllString(key, "${1}${3}_${2}${4}"))
+	return strings.ToLower(humps().ReplaceAllString(key, "${1}${3}_${2}${4}"))
 }
 
 // snakeBeside puts, in each object, the name that stays before each key that has an older one. What is no JSON stays as it is.

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"conch/device/control"
+	"conch/device/pattern"
 	"conch/device/state"
 )
 
@@ -102,14 +102,14 @@ func quieter(args []string) []string {
 		if a == "--" {
 			return args
 		}
-		if minus.MatchString(a) && slices.Contains(args[:i], "volume") {
+		if minus().MatchString(a) && slices.Contains(args[:i], "volume") {
 			return slices.Concat(args[:i], args[i+1:], []string{"--", a})
 		}
 	}
 	return args
 }
 
-var minus = regexp.MustCompile(`^-[0-9]+%?$`)
+var minus = pattern.New(`^-[0-9]+%?$`)
 
 // volumeNow is the volume that the running appliance has, or that a start would find.
 func (e *env) volumeNow() (control.VolumeAnswer, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"conch/device/config"
+	"conch/device/pattern"
 	"conch/device/printable"
 )
 
@@ -26,7 +27,7 @@ func wrongLine(p *kong.Kong, err error) string {
 	}
 	text := err.Error()
 	for _, w := range wrongs {
-		if m := w.said.FindStringSubmatch(text); m != nil {
+		if m := w.said().FindStringSubmatch(text); m != nil {
 			return w.say(node, m)
 		}
 	}
@@ -35,29 +36,29 @@ func wrongLine(p *kong.Kong, err error) string {
 
 // wrongs are the parser's sentences (kong 1.17: context.go, mapper.go, scanner.go), and ours.
 var wrongs = []struct {
-	said *regexp.Regexp
+	said func() *regexp.Regexp
 	say  func(node *kong.Node, m []string) string
 }{
-	{regexp.MustCompile(`^unexpected argument (.*?)(?:, did you mean .*)?$`), func(node *kong.Node, m []string) string { return superfluous(node, m[1]) }},
-	{regexp.MustCompile(`^unknown flag (\S+?)(?:, did you mean .*)?$`), func(node *kong.Node, m []string) string { return noFlag(node, m[1]) }},
-	{regexp.MustCompile(`^expected "<`), missing},
-	{regexp.MustCompile(`^missing positional arguments`), missing},
-	{regexp.MustCompile(`^expected `), whichCommand},
-	{regexp.MustCompile(`^--(\S+) and --(\S+) can't be used together`), func(node *kong.Node, m []string) string {
+	{pattern.New(`^unexpected argument (.*?)(?:, did you mean .*)?$`), func(node *kong.Node, m []string) string { return superfluous(node, m[1]) }},
+	{pattern.New(`^unknown flag (\S+?)(?:, did you mean .*)?$`), func(node *kong.Node, m []string) string { return noFlag(node, m[1]) }},
+	{pattern.New(`^expected "<`), missing},
+	{pattern.New(`^missing positional arguments`), missing},
+	{pattern.New(`^expected `), whichCommand},
+	{pattern.New(`^--(\S+) and --(\S+) can't be used together`), func(node *kong.Node, m []string) string {
 		return fmt.Sprintf("%s--%s and --%s exclude each other; take one of them", named(node), m[1], m[2])
 	}},
-	{regexp.MustCompile(`^(?:--)?\[?<?([a-z-]+)>?\]?(?:=.*?)? must be one of .* but got "(.*)"$`), func(node *kong.Node, m []string) string {
+	{pattern.New(`^(?:--)?\[?<?([a-z-]+)>?\]?(?:=.*?)? must be one of .* but got "(.*)"$`), func(node *kong.Node, m []string) string {
 		return notOneOf(node, m[1], m[2])
 	}},
-	{regexp.MustCompile(`^--([a-z-]+)(?:=.*?)?: (?:missing value|expected .* value but got "EOL|.*perhaps try)`), func(node *kong.Node, m []string) string {
+	{pattern.New(`^--([a-z-]+)(?:=.*?)?: (?:missing value|expected .* value but got "EOL|.*perhaps try)`), func(node *kong.Node, m []string) string {
 		return needsValue(node, m[1])
 	}},
-	{regexp.MustCompile(`^--([a-z-]+)(?:=.*?)?: expected (?:a valid .* int|an int|duration|a float|"<key>=<value>") but got "([^"]*)"`),
+	{pattern.New(`^--([a-z-]+)(?:=.*?)?: expected (?:a valid .* int|an int|duration|a float|"<key>=<value>") but got "([^"]*)"`),
 		func(node *kong.Node, m []string) string { return badValue(node, m[1], m[2]) }},
-	{regexp.MustCompile(`^--([a-z-]+)(?:=.*?)?: bool value must be .* but got "(.*)"`), func(_ *kong.Node, m []string) string {
+	{pattern.New(`^--([a-z-]+)(?:=.*?)?: bool value must be .* but got "(.*)"`), func(_ *kong.Node, m []string) string {
 		return fmt.Sprintf("--%s=%s: it takes no value: it is there or not", m[1], printable.Text(m[2]))
 	}},
-	{regexp.MustCompile(`^unexpected flag argument "(.*)"`), func(node *kong.Node, m []string) string {
+	{pattern.New(`^unexpected flag argument "(.*)"`), func(node *kong.Node, m []string) string {
 		return fmt.Sprintf("%s=%s stands behind a flag that takes no value (see: %s --help)", named(node), printable.Text(m[1]), commandPath(node))
 	}},
 }

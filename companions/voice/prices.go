@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
+
+	"conch/device/pattern"
 )
 
 // Prices are of a million tokens, but for the last two. Zero is no price.
@@ -88,7 +89,7 @@ var listed = map[string]Prices{
 	"gpt-4o-mini-tts": {TextIn: 0.6, AudioOut: 12, SpokenLetters: 0.015 * 1e6 / lettersAMinute},
 }
 
-var snapshot = regexp.MustCompile(`-20\d\d-\d\d-\d\d$`)
+var snapshot = pattern.New(`-20\d\d-\d\d-\d\d$`)
 
 // Listed is what a model costs at an address, if the list has it. It is OpenAI's list: a server of another vendor, or of the
 // household, has no price here. A gateway is taken to ask the same for a model that it names openai/…, as it resells it.
@@ -103,7 +104,7 @@ func Listed(address, model string) (p Prices, known bool) {
 		return Prices{}, false
 	}
 	if p, known = listed[name]; !known { // a snapshot of a day costs what its model does; a fine-tuned one does not
-		p, known = listed[snapshot.ReplaceAllString(name, "")]
+		p, known = listed[snapshot().ReplaceAllString(name, "")]
 	}
 	return p, known && p != Prices{}
 }

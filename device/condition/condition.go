@@ -5,11 +5,12 @@ package condition
 import (
 	"cmp"
 	"log/slog"
-	"regexp"
 	"sort"
 	"strings"
 	"sync"
 	"time"
+
+	"conch/device/pattern"
 )
 
 // A Condition holds now.
@@ -56,7 +57,7 @@ func (b *Book) Set(code Code, text, do string) { b.SetClip(code, text, do, "") }
 func (b *Book) SetClip(code Code, text, do, clip string) {
 	b.mu.Lock()
 	old, held := b.now[code]
-	cond := Condition{Code: code, Since: time.Now(), Text: spoken.Replace(network.ReplaceAllString(text, "$1$2")), Do: do, Clip: clip}
+	cond := Condition{Code: code, Since: time.Now(), Text: spoken.Replace(network().ReplaceAllString(text, "$1$2")), Do: do, Clip: clip}
 	if held {
 		cond.Since = old.Since
 	} else {
@@ -72,7 +73,7 @@ func (b *Book) SetClip(code Code, text, do, clip string) {
 
 // How Go tells of the network (net.OpError, net.DNSError), and what of it is for people; the log has the rest.
 var (
-	network = regexp.MustCompile(`\b(?:(?:dial|read|write) (?:tcp|udp|unix)[46]?(?: \S+->|:? ))(?:lookup )?(\S+?)(?: on \S+)?(?:: (?:connect|read|write))?(: )`)
+	network = pattern.New(`\b(?:(?:dial|read|write) (?:tcp|udp|unix)[46]?(?: \S+->|:? ))(?:lookup )?(\S+?)(?: on \S+)?(?:: (?:connect|read|write))?(: )`)
 	spoken  = strings.NewReplacer("i/o timeout", "no answer", "context deadline exceeded", "no answer")
 )
 

@@ -2,16 +2,17 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"conch/device/pattern"
 )
 
 // maxAllowed is our choice: as many tools as a session takes.
 const maxAllowed = 128
 
 // widening is one entry. Words to be said are no cause that can be widened.
-var widening = regexp.MustCompile(`^(room|result|companion): ?[A-Za-z0-9_-]{1,64}$`)
+var widening = pattern.New(`^(room|result|companion): ?[A-Za-z0-9_-]{1,64}$`)
 
 // widenings is a list of causes, each with the tool that it may call too.
 func widenings(name string, field *[]string, about string) key {
@@ -35,7 +36,7 @@ func widenings(name string, field *[]string, about string) key {
 		}
 		var all []string
 		for _, e := range entries {
-			if e = strings.TrimSpace(e); !widening.MatchString(e) {
+			if e = strings.TrimSpace(e); !widening().MatchString(e) {
 				return refusedError{Quote(clip(e, 40)) + " is no such entry; must be " + allowed}
 			}
 			cause, tool, _ := strings.Cut(e, ":")

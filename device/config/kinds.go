@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/language"
+	"conch/device/pattern"
 	"conch/device/printable"
 	"conch/gpio"
 	"conch/mqtt"
@@ -154,7 +154,7 @@ func list(k key, field *string) key {
 	return k
 }
 
-var keyWords = regexp.MustCompile(`\b(KEY|BTN)_[A-Z0-9_]+`)
+var keyWords = pattern.New(`\b(KEY|BTN)_[A-Z0-9_]+`)
 
 // keyNames are names of keys of an input device.
 func keyNames(name string, field *string, about string) key {
@@ -167,7 +167,7 @@ func keyNames(name string, field *string, about string) key {
 		if _, err := gpio.ParseKeys(*field); err != nil {
 			text, known, _ := strings.Cut(strings.TrimPrefix(err.Error(), "gpio: "), "; a number of ")
 			hint := "conch gpio list shows the keys that are here"
-			if near := Nearest(*field, keyWords.FindAllString(known, -1)); near != "" {
+			if near := Nearest(*field, keyWords().FindAllString(known, -1)); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			return refusedError{text + " (" + hint + ")"}
@@ -480,10 +480,10 @@ func maybeAddress(name string, field *string, about string) key {
 	return checkedText(name, field, maxLine, "empty, or HOST:PORT, as in 127.0.0.1:7485", about, func(s string) bool { return s == "" || hostPort(s) })
 }
 
-var busAndSelect = regexp.MustCompile(`^[0-9]{1,3}\.[0-9]{1,3}$`)
+var busAndSelect = pattern.New(`^[0-9]{1,3}\.[0-9]{1,3}$`)
 
 func spiBus(name string, field *string, about string) key {
-	return checkedText(name, field, maxName, "BUS.SELECT, as in 0.0", about, busAndSelect.MatchString)
+	return checkedText(name, field, maxName, "BUS.SELECT, as in 0.0", about, busAndSelect().MatchString)
 }
 
 func chatServer(name string, field *string, about string) key {

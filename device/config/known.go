@@ -4,10 +4,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
+	"conch/device/pattern"
 	"conch/device/redact"
 )
 
@@ -64,29 +64,29 @@ func (l *loader) knowTree(file, name string, v any) {
 }
 
 var (
-	openKeys   = regexp.MustCompile(`(?:^|[._])(?:button.keys|knob.keys|voice.instructions|voice.hear|voice.speak|web.authority)$`)
-	namesFile  = regexp.MustCompile(`(?:^|[._])(?:[a-z_]*_file|web.key|web.cert)$|\.(?:env_files|header_files)\.`)
-	fileEnding = regexp.MustCompile(`\.(?:key|pem|crt|cer|txt|conf|env|secret|token)$`)
-	plainWord  = regexp.MustCompile(`^[a-z]{1,11}$`)
+	openKeys   = pattern.New(`(?:^|[._])(?:button.keys|knob.keys|voice.instructions|voice.hear|voice.speak|web.authority)$`)
+	namesFile  = pattern.New(`(?:^|[._])(?:[a-z_]*_file|web.key|web.cert)$|\.(?:env_files|header_files)\.`)
+	fileEnding = pattern.New(`\.(?:key|pem|crt|cer|txt|conf|env|secret|token)$`)
+	plainWord  = pattern.New(`^[a-z]{1,11}$`)
 )
 
 // knowValue takes a value of a key, as a person wrote it.
 func knowValue(dir, name, v string) {
 	switch {
-	case namesFile.MatchString(name):
+	case namesFile().MatchString(name):
 		// A key or password in the place of a file's name, as people write it once.
 		redact.Setting("", v)
-		if path := v; v != "" && !filepath.IsAbs(v) && !strings.HasPrefix(v, "~/") && !fileEnding.MatchString(v) {
+		if path := v; v != "" && !filepath.IsAbs(v) && !strings.HasPrefix(v, "~/") && !fileEnding().MatchString(v) {
 			if _, err := os.Stat(filepath.Join(dir, path)); err != nil {
 				redact.Add(v)
 			}
 		}
-	case openKeys.MatchString(name):
+	case openKeys().MatchString(name):
 		redact.Setting("", v)
 		redact.Arguments(strings.Fields(v)...)
 	case strings.Contains(name, ".env."):
 		redact.Setting(name[strings.LastIndex(name, ".")+1:], v)
-		if len(v) >= 8 && !filepath.IsAbs(v) && !strings.Contains(v, "://") && !plainWord.MatchString(v) {
+		if len(v) >= 8 && !filepath.IsAbs(v) && !strings.Contains(v, "://") && !plainWord().MatchString(v) {
 			redact.Add(v)
 		}
 	default:

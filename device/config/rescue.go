@@ -2,10 +2,10 @@ package config
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
+	"conch/device/pattern"
 	"conch/device/spelling"
 )
 
@@ -166,7 +166,7 @@ func (l *loader) rescue(path string, data []byte, line int) {
 			continue
 		}
 		section = header(text, section)
-		for i, word := range namesIn.FindAllString(text, -1) {
+		for i, word := range namesIn().FindAllString(text, -1) {
 			if _, known := l.keys[section+"."+word]; i > 0 && !known && !strings.Contains(word, "_") {
 				continue // of a value: words that people use
 			}
@@ -178,13 +178,13 @@ func (l *loader) rescue(path string, data []byte, line int) {
 }
 
 var (
-	namesIn  = regexp.MustCompile(`[A-Za-z0-9_]+`)
-	headings = regexp.MustCompile(`^\s*\[+\s*["']?([A-Za-z_]+)`)
+	namesIn  = pattern.New(`[A-Za-z0-9_]+`)
+	headings = pattern.New(`^\s*\[+\s*["']?([A-Za-z_]+)`)
 )
 
 // header is the section that a line begins, or else the one it is in.
 func header(line, section string) string {
-	if m := headings.FindStringSubmatch(line); m != nil {
+	if m := headings().FindStringSubmatch(line); m != nil {
 		return m[1]
 	}
 	return section

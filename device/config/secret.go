@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"unicode"
 
@@ -14,6 +13,7 @@ import (
 
 	"conch/companions/voice/kinds"
 	"conch/device/language"
+	"conch/device/pattern"
 	"conch/device/printable"
 	"conch/device/redact"
 )
@@ -100,7 +100,7 @@ func (l *loader) secret(text, origin string) {
 }
 
 // named is a key as files of settings have it, such as export OPENAI_API_KEY="…". No key of a provider begins so.
-var named = regexp.MustCompile(`^(?:(?i:export|set|setx)\s+|\$env:)?"?[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)"?\s*[=:\s]\s*(\S.*)$`)
+var named = pattern.New(`^(?:(?i:export|set|setx)\s+|\$env:)?"?[A-Z][A-Z0-9_]*(?:KEY|TOKEN|SECRET|PASSWORD)"?\s*[=:\s]\s*(\S.*)$`)
 
 // quotes are what editors and shells put around a value.
 var quotes = [][2]string{{`"`, `"`}, {"'", "'"}, {"`", "`"}, {"“", "”"}, {"„", "“"}, {"‘", "’"}, {"«", "»"}, {"<", ">"}}
@@ -108,7 +108,7 @@ var quotes = [][2]string{{`"`, `"`}, {"'", "'"}, {"`", "`"}, {"“", "”"}, {"�
 // BareKey is a key without what an editor or a file of settings puts around it: byte order mark, name, quotes, spaces.
 func BareKey(text string) string {
 	key := bareText([]byte(text))
-	if value := named.FindStringSubmatch(strings.TrimRight(key, ";,")); value != nil {
+	if value := named().FindStringSubmatch(strings.TrimRight(key, ";,")); value != nil {
 		key = strings.TrimSpace(value[1])
 	}
 	for _, q := range quotes {

@@ -7,12 +7,12 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"conch/device/pattern"
 	"conch/device/printable"
 	"conch/device/redact"
 )
@@ -53,26 +53,26 @@ type section struct {
 }
 
 var (
-	serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,19}$`)
-	envName    = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
-	headerName = regexp.MustCompile(`^[A-Za-z0-9-]{1,100}$`)
+	serverName = pattern.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,19}$`)
+	envName    = pattern.New(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+	headerName = pattern.New(`^[A-Za-z0-9-]{1,100}$`)
 )
 
 func (l *loader) tables() []section { return []section{l.mcp(), l.home()} }
 
 func (l *loader) mcp() section {
 	const names = "1 to 20 letters, digits, _ and -"
-	return section{name: "mcp", example: "files", named: serverName.MatchString, names: names, begin: func(name string) ([]field, func() string) {
+	return section{name: "mcp", example: "files", named: serverName().MatchString, names: names, begin: func(name string) ([]field, func() string) {
 		s := MCP{Name: name}
 		return []field{
 				{"command", "program and arguments of a server that is started here and spoken to on its standard input and output",
 					`a list of texts, as in ["npx", "-y", "PACKAGE@VERSION"]`, `["npx", "-y", "@modelcontextprotocol/server-everything@2026.8.31"]`, texts(&s.Command, 1, 64)},
 				{"url", "instead of a command: address of a server that is spoken to by streamable HTTP", "http:// or https://", `"https://host/mcp"`, webURL(&s.URL)},
 				{"env", "more of the command's environment; it has PATH, HOME, LANG and the like, and no key of conch's", `a table, as in { NAME = "value" }`, `{}`,
-					words(&s.Env, envName.MatchString)},
-				{"env_files", "the same, each value from a file that holds it and nothing else", `a table, as in { TOKEN = "/etc/conch/token" }`, `{}`, words(&s.EnvFiles, envName.MatchString)},
+					words(&s.Env, envName().MatchString)},
+				{"env_files", "the same, each value from a file that holds it and nothing else", `a table, as in { TOKEN = "/etc/conch/token" }`, `{}`, words(&s.EnvFiles, envName().MatchString)},
 				{"header_files", "headers of each request to url, each value from a file", `a table, as in { Authorization = "/etc/conch/mcp-token" }`, `{}`,
-					words(&s.HeaderFiles, headerName.MatchString)},
+					words(&s.HeaderFiles, headerName().MatchString)},
 				{"allow", "its tools that may be used, as it calls them; empty: all", `a list of texts, as in ["echo"]`, `[]`, texts(&s.Allow, 0, 128)},
 				{"deadline_s", "longest time for one call, in seconds, if shorter than turn.tool_s; 0: that", "0 to 120", "0", func(v any) string {
 					f, ok := number(v)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"conch/device/config"
+	"conch/device/pattern"
 	"conch/device/redact"
 	"conch/mqtt"
 )
@@ -17,10 +18,10 @@ import (
 // What must not leave the house. Checks take care themselves; this is the second look at every sentence, so that a report
 // can be pasted where everybody reads it.
 var (
-	homes  = regexp.MustCompile(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
-	quoted = regexp.MustCompile(`'(/(?:home|Users)/[^/\s:;,"']+|/root)/`) // a shell finds no home within quotation marks
-	v4     = regexp.MustCompile(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
-	mac    = regexp.MustCompile(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
+	homes  = pattern.New(`/(?:home|Users)/[^/\s:;,"']+|/root\b`)
+	quoted = pattern.New(`'(/(?:home|Users)/[^/\s:;,"']+|/root)/`) // a shell finds no home within quotation marks
+	v4     = pattern.New(`\b(?:\d{1,3}\.){3}\d{1,3}\b`)
+	mac    = pattern.New(`\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b`)
 )
 
 // public are words that name nobody, though a user may be called so.
@@ -53,11 +54,11 @@ func (m *Machine) hider(s *Subject) func(string) string {
 			return ""
 		}
 		text = redact.Text(text)
-		text = quoted.ReplaceAllString(text, "~/'")
-		text = homes.ReplaceAllString(text, "~")
-		text = mac.ReplaceAllString(text, "[mac]")
+		text = quoted().ReplaceAllString(text, "~/'")
+		text = homes().ReplaceAllString(text, "~")
+		text = mac().ReplaceAllString(text, "[mac]")
 		if s.Anonymous {
-			text = v4.ReplaceAllString(text, "[address]")
+			text = v4().ReplaceAllString(text, "[address]")
 		}
 		for i, w := range whole {
 			text = w.ReplaceAllString(text, instead[i])

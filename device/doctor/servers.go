@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
-	"regexp"
 	"strings"
 	"time"
 
 	"conch/device/config"
 	"conch/device/mcp"
+	"conch/device/pattern"
 	"conch/device/printable"
 )
 
@@ -86,13 +86,13 @@ func serverState(c config.MCP, st mcp.State, unit bool) (out []Finding) {
 	return out
 }
 
-var unquoted = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,-]+$`)
+var unquoted = pattern.New(`^[A-Za-z0-9_./:@%+=,-]+$`)
 
 // shellWords are a command as a shell takes it.
 func shellWords(command []string) string {
 	var words []string
 	for _, w := range command {
-		if !unquoted.MatchString(w) {
+		if !unquoted().MatchString(w) {
 			w = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
 		words = append(words, w)

@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"conch/device/pattern"
 	"conch/gpio"
 )
 
@@ -23,10 +23,10 @@ type alsaCard struct {
 	records  bool
 }
 
-var cardLine = regexp.MustCompile(`(?m)^ *(\d+) \[([^\]]*)\]: (\S+) - (.*)$`)
+var cardLine = pattern.New(`(?m)^ *(\d+) \[([^\]]*)\]: (\S+) - (.*)$`)
 
 func (m *Machine) cards() (all []alsaCard) {
-	for _, f := range cardLine.FindAllStringSubmatch(m.say("/proc/asound/cards"), -1) {
+	for _, f := range cardLine().FindAllStringSubmatch(m.say("/proc/asound/cards"), -1) {
 		c := alsaCard{number: f[1], id: strings.TrimSpace(f[2]), name: strings.TrimSpace(f[4])}
 		dir := "/proc/asound/card" + c.number
 		c.plays, c.records = len(m.glob(dir+"/pcm*p")) > 0, len(m.glob(dir+"/pcm*c")) > 0

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"conch/companions/round"
 	"conch/device/control"
+	"conch/device/pattern"
 	"conch/device/printable"
 )
 
@@ -129,14 +129,14 @@ func involve(of round.CompanionID) func(string) (request, problem) {
 }
 
 // object is the beginning of one in JSON.
-var object = regexp.MustCompile(`^\s*\{\s*["}]`)
+var object = pattern.New(`^\s*\{\s*["}]`)
 
 // say takes plain text, or {"text": …, "priority": …, "ttl": …} as control.SayRequest has them. What begins like that and is nothing of the
 // kind is a template that went wrong, and not read aloud.
 func say(most int) func(string) (request, problem) {
 	return func(payload string) (request, problem) {
 		q := control.SayRequest{Text: payload}
-		if object.MatchString(payload) {
+		if object().MatchString(payload) {
 			q = control.SayRequest{}
 			d := json.NewDecoder(strings.NewReader(payload))
 			d.DisallowUnknownFields()

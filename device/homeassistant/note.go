@@ -11,10 +11,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"conch/device/config"
+	"conch/device/pattern"
 )
 
 // note is what must survive a restart, so that nothing of this device is left at a broker for good: where it was told of, and as what.
@@ -70,8 +70,8 @@ func load(path string) (note, error) {
 	if err := json.Unmarshal(text, &n); err != nil {
 		return note{}, fmt.Errorf("%s: %w", path, err)
 	}
-	n.Places = slices.DeleteFunc(n.Places, func(p place) bool { return !isID.MatchString(p.Device) || !isID.MatchString(p.Prefix) })
-	if !isID.MatchString(n.ID) {
+	n.Places = slices.DeleteFunc(n.Places, func(p place) bool { return !isID().MatchString(p.Device) || !isID().MatchString(p.Prefix) })
+	if !isID().MatchString(n.ID) {
 		n.ID = ""
 	}
 	return n, nil
@@ -149,7 +149,7 @@ func union(older, newer map[string]string) map[string]string {
 }
 
 // isID is what a level of Home Assistant's topics looks like.
-var isID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var isID = pattern.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // newID is for a device that has none by itself.
 func newID() string {

@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,6 +19,7 @@ import (
 	"conch/audio/decode"
 	"conch/audio/stretch"
 	"conch/companions/skills"
+	"conch/device/pattern"
 )
 
 // Our choices. What lies behind is not found.
@@ -124,11 +124,11 @@ func scan(root fs.FS) (titles []skills.Title, folders map[string]time.Time, err 
 }
 
 // system are folders that systems and file servers keep beside a person's: what was deleted, earlier states, thumbnails.
-var system = regexp.MustCompile(`(?i)^([.].*|#(recycle|snapshot)|@(eaDir|tmp|Recycle|Recently-Snapshot|Recently-Deleted|SynoEAStream)|[$]Recycle[.]Bin|` +
+var system = pattern.New(`(?i)^([.].*|#(recycle|snapshot)|@(eaDir|tmp|Recycle|Recently-Snapshot|Recently-Deleted|SynoEAStream)|[$]Recycle[.]Bin|` +
 	`RECYCLE[RD]|found[.][0-9]{3}|lost[+]found|System Volume Information|__MACOSX|Network Trash Folder|Temporary Items|TheVolumeSettingsFolder|[$]Extend)$`)
 
 // aside says of the name of a file or folder that it is none of a person's.
-func aside(name string) bool { return system.MatchString(name) }
+func aside(name string) bool { return system().MatchString(name) }
 
 // Named says whether a file is one of sound by its name; whether it is, its bytes say when it is opened.
 func Named(name string) bool {

@@ -397,7 +397,7 @@ func TestNamesAreFitForAModel(t *testing.T) {
 	long := map[string]bool{}
 	r.mu.Lock()
 	for name := range r.tools {
-		if len(name) > 64 || unfit.MatchString(name) {
+		if len(name) > 64 || unfit().MatchString(name) {
 			t.Errorf("%q is no name of a tool", name)
 		}
 		if len(name) == 64 {

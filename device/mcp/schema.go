@@ -2,10 +2,10 @@ package mcp
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"conch/device/pattern"
 	"conch/device/printable"
 )
 
@@ -16,7 +16,7 @@ import (
 //	names and values with prose  go with what they belong to; the server checks its arguments itself
 
 var (
-	schemaWord   = regexp.MustCompile(`^[\w.$/#:-]{1,64}$`)
+	schemaWord   = pattern.New(`^[\w.$/#:-]{1,64}$`)
 	schemaLimits = strings.Fields("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems uniqueItems " +
 		"minProperties maxProperties")
 )
@@ -65,7 +65,7 @@ func pruned(v any, depth int) any {
 			of, _ := v.(map[string]any)
 			all := map[string]any{}
 			for name, s := range of {
-				if schemaWord.MatchString(name) && depth > 0 {
+				if schemaWord().MatchString(name) && depth > 0 {
 					all[name] = pruned(s, depth-1)
 				}
 			}
@@ -107,7 +107,7 @@ func pruned(v any, depth int) any {
 func isWords(v any) bool {
 	switch v := v.(type) {
 	case string:
-		return schemaWord.MatchString(v) || len(v) < 40 && len(strings.Fields(v)) < 4 && printable.Quoted(v) == `"`+v+`"`
+		return schemaWord().MatchString(v) || len(v) < 40 && len(strings.Fields(v)) < 4 && printable.Quoted(v) == `"`+v+`"`
 	case []any:
 		return len(v) <= maxValues && !slices.ContainsFunc(v, func(x any) bool { return !isWords(x) })
 	case map[string]any:

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"conch/companions/skills"
+	"conch/device/pattern"
 	"conch/device/printable"
 )
 
@@ -23,12 +23,12 @@ const (
 	maxText        = 17 << 10 // bytes of an output that are kept; the toolbox cuts at 16 KiB and says so
 )
 
-var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var unfit = pattern.New(`[^A-Za-z0-9_-]`)
 
 // nameOf is a tool's name for a model: the server's before its own, so that no server takes the name of another's tool, or of conch's
 // own. What no name may have is replaced; one that is too long ends in what tells it from others.
 func nameOf(server, tool string) string {
-	name := server + "_" + unfit.ReplaceAllString(tool, "_")
+	name := server + "_" + unfit().ReplaceAllString(tool, "_")
 	if len(name) <= maxName {
 		return name
 	}

@@ -2,9 +2,10 @@ package printable
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"conch/device/pattern"
 )
 
 // Bounds of foreign text in a model's prompt, in bytes as written there.
@@ -26,7 +27,7 @@ func Named(name string) string {
 }
 
 // markers begin tokens of chat templates (<|im_start|>, </s>, <tool_call>, [INST], ### System), and end the name of a role at the start of a line.
-var markers = regexp.MustCompile(`<|\[[/\pL]|^[ \t]*#|` +
+var markers = pattern.New(`<|\[[/\pL]|^[ \t]*#|` +
 	`(?i:^[\s>*_-]*(?:system|developer|assistant|user|human|person|tool|function|ai|model|instructions?)[\s*_]*[:：])`)
 
 func quoted(text string, most int) string {
@@ -38,7 +39,7 @@ func quoted(text string, most int) string {
 		}
 		line = Text(line)
 		for line != "" {
-			at := markers.FindStringIndex(line)
+			at := markers().FindStringIndex(line)
 			if at == nil {
 				at = []int{len(line), len(line)}
 			}

@@ -2,32 +2,33 @@ package redact
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
+
+	"conch/device/pattern"
 )
 
 var (
-	begins = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*:?/{1,3}`)
-	random = regexp.MustCompile(`^[A-Za-z0-9_+=~-]{16,}$`)
-	path   = regexp.MustCompile(`^(?:~?/|\.{1,2}/)`)
+	begins = pattern.New(`[A-Za-z][A-Za-z0-9+.-]*:?/{1,3}`)
+	random = pattern.New(`^[A-Za-z0-9_+=~-]{16,}$`)
+	path   = pattern.New(`^(?:~?/|\.{1,2}/)`)
 )
 
 // Setting makes known what is secret in a value as a person wrote it, good or bad: passwords of addresses, secrets in their queries and
 // fragments; and all of it where name says so and it is no path.
 func Setting(name, value string) {
-	if secretName(name) && !path.MatchString(value) && !strings.Contains(value, "://") {
+	if secretName(name) && !path().MatchString(value) && !strings.Contains(value, "://") {
 		Add(value)
 	}
 	if user, rest, ok := strings.Cut(value, "@"); ok && strings.Contains(rest, "://") && !strings.ContainsAny(value, " \t\n") && !strings.Contains(user, "/") {
 		Add(user) // of an address whose parts are in the wrong order
 	}
-	for _, key := range vendor.FindAllString(value, -1) {
+	for _, key := range vendor().FindAllString(value, -1) {
 		Add(key)
 	}
-	for _, m := range scheme.FindAllStringSubmatch(value, -1) {
+	for _, m := range scheme().FindAllStringSubmatch(value, -1) {
 		Add(m[2])
 	}
-	starts := begins.FindAllStringIndex(value, -1)
+	starts := begins().FindAllStringIndex(value, -1)
 	if len(starts) == 0 {
 		if user, _, ok := cutLast(value, "@"); ok && strings.Contains(user, ":") && !strings.ContainsAny(user, " \t\n") {
 			credentials(user)
@@ -58,12 +59,12 @@ func one(rest string) {
 			if !pair {
 				k, v = "", p
 			}
-			if secretName(k) || random.MatchString(v) && !harmless[k] {
+			if secretName(k) || random().MatchString(v) && !harmless[k] {
 				both(v)
 			}
 		}
 	}
-	if _, fragment, ok := strings.Cut(rest, "#"); ok && random.MatchString(fragment) {
+	if _, fragment, ok := strings.Cut(rest, "#"); ok && random().MatchString(fragment) {
 		both(fragment)
 	}
 }
@@ -108,7 +109,7 @@ func Arguments(args ...string) {
 		default:
 			Setting("", a)
 		}
-		if random.MatchString(a) && strings.ContainsAny(a, "0123456789") && !strings.HasPrefix(a, "-") {
+		if random().MatchString(a) && strings.ContainsAny(a, "0123456789") && !strings.HasPrefix(a, "-") {
 			Add(a)
 		}
 	}
@@ -120,9 +121,9 @@ func Command(args []string) string {
 	for i, a := range args {
 		flag, _, valued := strings.Cut(a, "=")
 		switch {
-		case i == 0 || a == "" || plainArgument.MatchString(a):
+		case i == 0 || a == "" || plainArgument().MatchString(a):
 			shown[i] = a
-		case valued && plainArgument.MatchString(flag):
+		case valued && plainArgument().MatchString(flag):
 			shown[i] = flag + "=…"
 		default:
 			shown[i] = "…"
@@ -132,4 +133,4 @@ func Command(args []string) string {
 }
 
 // plainArgument is a flag, a package of npm or a path.
-var plainArgument = regexp.MustCompile(`^(?:-[A-Za-z]|--[a-z][a-z0-9-]*|@[a-z0-9._-]+/[a-z0-9._-]+(?:@[0-9a-z.]+)?|(?:~|\.{0,2})/[^?#@:]*)$`)
+var plainArgument = pattern.New(`^(?:-[A-Za-z]|--[a-z][a-z0-9-]*|@[a-z0-9._-]+/[a-z0-9._-]+(?:@[0-9a-z.]+)?|(?:~|\.{0,2})/[^?#@:]*)$`)

@@ -1,26 +1,27 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"conch/device/pattern"
 )
 
 // What looks like a secret, whether it is known or not. Each expression is tried only where a text has one of the words it needs: most have none.
 var (
-	vendor = regexp.MustCompile(`\b(?:(?:sk|pk|rk|xai|gsk|glpat|hf)[-_][A-Za-z0-9_\-]{8,}|gh[a-z]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|` +
+	vendor = pattern.New(`\b(?:(?:sk|pk|rk|xai|gsk|glpat|hf)[-_][A-Za-z0-9_\-]{8,}|gh[a-z]_[A-Za-z0-9]{8,}|github_pat_\w{8,}|` +
 		`xox[a-z]-[\w-]{8,}|AKIA[A-Z0-9]{12,}|` +
 		`AIza[\w-]{20,}|eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)`)
 	vendors = strings.Fields("sk- sk_ pk- pk_ rk- rk_ xai- gsk_ glpat- hf_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ xox AKIA AIza eyJ")
 
-	scheme  = regexp.MustCompile(`\b((?i:bearer)\s+|Basic\s+)([^\s"'\\,;]{6,})`)
+	scheme  = pattern.New(`\b((?i:bearer)\s+|Basic\s+)([^\s"'\\,;]{6,})`)
 	schemes = strings.Fields("bearer basic")
 
-	header  = regexp.MustCompile(`(?i)\b((?:proxy-)?authorization|x-api-key|x-auth-token|(?:set-)?cookie)(\\?["'][:=]\s*\\?["']|[:=]\s*)([^"\\\r\n]+)`)
+	header  = pattern.New(`(?i)\b((?:proxy-)?authorization|x-api-key|x-auth-token|(?:set-)?cookie)(\\?["'][:=]\s*\\?["']|[:=]\s*)([^"\\\r\n]+)`)
 	headers = strings.Fields("authorization x-api-key x-auth-token cookie")
 
 	// A flag or a variable whose name says so, and its value.
-	named = regexp.MustCompile(`(?i)(--?[a-z0-9-]*(?:token|secret|passw(?:or)?d|passphrase|api-?key|access-?key|auth|credential)s?(?:=|\s+)(?:\\?["'])?|` +
+	named = pattern.New(`(?i)(--?[a-z0-9-]*(?:token|secret|passw(?:or)?d|passphrase|api-?key|access-?key|auth|credential)s?(?:=|\s+)(?:\\?["'])?|` +
 		`\b[a-z0-9_]*(?:token|secret|passw(?:or)?d|passphrase|api_?key|access_?key)(?:\\?["'])?=(?:\\?["'])?|` +
 		`"(?:[a-z0-9_-]*[_-])?(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key)\\?"\s*:\s*\\?")([^\s"'\\,;&|)\]{}]{4,})`)
 	names = strings.Fields("token= token\" token\\ -token secret= secret\" secret\\ -secret " +
@@ -31,21 +32,21 @@ var (
 func shapes(s string) string {
 	s = userinfos(addresses(s))
 	if has(s, vendors) {
-		s = vendor.ReplaceAllString(s, Mark)
+		s = vendor().ReplaceAllString(s, Mark)
 	}
 	lower := strings.ToLower(s)
 	if has(lower, headers) {
-		s = header.ReplaceAllStringFunc(s, func(m string) string {
-			p := header.FindStringSubmatch(m)
-			if path.MatchString(p[3]) {
+		s = header().ReplaceAllStringFunc(s, func(m string) string {
+			p := header().FindStringSubmatch(m)
+			if path().MatchString(p[3]) {
 				return m // a file that has it
 			}
 			return p[1] + p[2] + Mark
 		})
 	}
 	if has(lower, schemes) {
-		s = scheme.ReplaceAllStringFunc(s, func(m string) string {
-			p := scheme.FindStringSubmatch(m)
+		s = scheme().ReplaceAllStringFunc(s, func(m string) string {
+			p := scheme().FindStringSubmatch(m)
 			if strings.HasPrefix(p[1], "Ba") && !strings.ContainsAny(p[2], "0123456789=") || p[2] == "authentication" {
 				return m // words
 			}
@@ -55,13 +56,13 @@ func shapes(s string) string {
 	if !has(lower, names) {
 		return s
 	}
-	return named.ReplaceAllStringFunc(s, func(m string) string {
-		p := named.FindStringSubmatch(m)
+	return named().ReplaceAllStringFunc(s, func(m string) string {
+		p := named().FindStringSubmatch(m)
 		v := p[2]
 		if p[1] != strings.TrimRight(p[1], " \t") && len(v) < 16 && !strings.ContainsAny(v, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
 			return m // the next word of a sentence
 		}
-		if path.MatchString(v) || strings.HasPrefix(v, Mark[:1]) || strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
+		if path().MatchString(v) || strings.HasPrefix(v, Mark[:1]) || strings.Trim(v, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == "" {
 			return m // a file, or a word that stands for a value
 		}
 		return p[1] + Mark

@@ -6,17 +6,18 @@ import (
 	"errors"
 	"net"
 	"net/textproto"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"golang.org/x/net/http/httpguts"
+
+	"conch/device/pattern"
 )
 
 const errHead = ownError("its server does not speak HTTP as others do")
 
 // odd is a status line as SHOUTcast and others have it: "ICY 200 OK".
-var odd = regexp.MustCompile(`(?i)^(icy|http)\S*[ \t]+`)
+var odd = pattern.New(`(?i)^(icy|http)\S*[ \t]+`)
 
 // looseConn has a server that answers about as HTTP has it answer so that net/http reads it: a head passes line by line.
 type looseConn struct {
@@ -68,7 +69,7 @@ func (c *looseConn) line() error {
 	case first && line == "":
 		return nil
 	case first && !strings.HasPrefix(line, "HTTP/1.0 ") && !strings.HasPrefix(line, "HTTP/1.1 "):
-		line = odd.ReplaceAllString(line, "HTTP/1.0 ")
+		line = odd().ReplaceAllString(line, "HTTP/1.0 ")
 	case !first && line == "":
 		rest, _ := c.head.Peek(c.head.Buffered())
 		c.ready, c.head = append([]byte("\r\n"), rest...), nil

@@ -4,12 +4,13 @@ import (
 	"cmp"
 	"net/http"
 	"path"
-	"regexp"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
+
+	"conch/device/pattern"
 )
 
 const sniffed = 512 // bytes by which net/http knows text
@@ -22,12 +23,12 @@ var (
 	errDASH   = ownError("it sends DASH, which conch does not play; that is many short files, and no stream")
 
 	// What a list is called, and how it begins: M3U, PLS, and what Windows made of that; XML is known by its first element.
-	listTypes = regexp.MustCompile(`(?i)mpegurl|pls|xspf|x-ms-(asf|asx|wax|wvx)|realaudio`)
-	listNames = regexp.MustCompile(`(?i)^\.(m3u8?|pls|xspf|asx|wax|wvx|ram)$`)
-	listBegin = regexp.MustCompile(`(?i)\A\s*#|(?m:^)[ \t]*https?://`)
-	hlsLine   = regexp.MustCompile(`(?im)^[ \t]*#EXT-X-`)
-	pls       = regexp.MustCompile(`(?im)^[ \t]*(\[(playlist|reference)\]|(file|ref)\d+[ \t]*=)`)
-	plsEntry  = regexp.MustCompile(`(?im)^[ \t]*(?:file|ref)\d*[ \t]*=[ \t"]*([^"\r\n]*)`)
+	listTypes = pattern.New(`(?i)mpegurl|pls|xspf|x-ms-(asf|asx|wax|wvx)|realaudio`)
+	listNames = pattern.New(`(?i)^\.(m3u8?|pls|xspf|asx|wax|wvx|ram)$`)
+	listBegin = pattern.New(`(?i)\A\s*#|(?m:^)[ \t]*https?://`)
+	hlsLine   = pattern.New(`(?im)^[ \t]*#EXT-X-`)
+	pls       = pattern.New(`(?im)^[ \t]*(\[(playlist|reference)\]|(file|ref)\d+[ \t]*=)`)
+	plsEntry  = pattern.New(`(?im)^[ \t]*(?:file|ref)\d*[ \t]*=[ \t"]*([^"\r\n]*)`)
 )
 
 // isText says whether something may be a list or a page, and is no sound.
@@ -35,7 +36,7 @@ func isText(head []byte) bool { return strings.HasPrefix(http.DetectContentType(
 
 // isListed says whether a server, or the end of its address, calls something a list.
 func isListed(res *http.Response) bool {
-	return listTypes.MatchString(res.Header.Get("Content-Type")) || listNames.MatchString(path.Ext(res.Request.URL.Path))
+	return listTypes().MatchString(res.Header.Get("Content-Type")) || listNames().MatchString(path.Ext(res.Request.URL.Path))
 }
 
 // entries are the addresses that a list names; errNoList is of other text. listed: it is a list by its name.
@@ -46,13 +47,13 @@ func entries(b []byte, listed bool) (all []string, err error) {
 		return elements(text)
 	}
 	switch {
-	case hlsLine.MatchString(text):
+	case hlsLine().MatchString(text):
 		return nil, errHLS
-	case pls.MatchString(text):
-		for _, entry := range plsEntry.FindAllStringSubmatch(text, -1) {
+	case pls().MatchString(text):
+		for _, entry := range plsEntry().FindAllStringSubmatch(text, -1) {
 			all = append(all, entry[1])
 		}
-	case listed || listBegin.MatchString(text):
+	case listed || listBegin().MatchString(text):
 		for line := range strings.Lines(text) {
 			if !strings.HasPrefix(strings.TrimSpace(line), "#") {
 				all = append(all, line)

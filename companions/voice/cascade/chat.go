@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
+	"conch/device/pattern"
 )
 
 // mind is the chat server.
@@ -467,10 +467,10 @@ func (m *mind) open(ctx context.Context, q openai.ChatCompletionRequest) (*opena
 }
 
 // systemRole matches the error of a template that knows no system role. An "internal system error" does not match.
-var systemRole = regexp.MustCompile(`system[a-z' ]*(?:role|message|prompt)|roles? [a-z' ]*system|only user(?:,| and) assistant`)
+var systemRole = pattern.New(`system[a-z' ]*(?:role|message|prompt)|roles? [a-z' ]*system|only user(?:,| and) assistant`)
 
 // thinkingWord matches what a server calls the effort of its model.
-var thinkingWord = regexp.MustCompile(`reasoning|think`)
+var thinkingWord = pattern.New(`reasoning|think`)
 
 // leaveOut takes one part out of a request: one that is named, else, if not only named ones go, any; "": none is left.
 func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool) string {
@@ -481,8 +481,8 @@ func (m *mind) leaveOut(q *openai.ChatCompletionRequest, text string, named bool
 	}{
 		{"usage", "stream_options", q.StreamOptions != nil, func() { q.StreamOptions = nil }},
 		{"kwargs", "template_kwargs", q.ChatTemplateKwargs != nil, func() { q.ChatTemplateKwargs = nil }},
-		{"effort", thinkingWord.FindString(text), q.ReasoningEffort != "", func() { q.ReasoningEffort = "" }},
-		{"system", systemRole.FindString(text), hasSystem(q.Messages), func() { q.Messages = unsystemed(q.Messages) }},
+		{"effort", thinkingWord().FindString(text), q.ReasoningEffort != "", func() { q.ReasoningEffort = "" }},
+		{"system", systemRole().FindString(text), hasSystem(q.Messages), func() { q.Messages = unsystemed(q.Messages) }},
 		{"tools", "tool", q.Tools != nil, func() { q.Tools = nil }},
 	}
 	for _, any := range []bool{false, true} {

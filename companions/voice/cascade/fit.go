@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"conch/companions/voice/kit"
 	"conch/coordinator/turn"
+	"conch/device/pattern"
 )
 
 // A server at home has a context of a few thousand tokens. A request is made to fit: the tools of a skill become one tool, the oldest turns go,
@@ -96,17 +96,17 @@ func overfull(err error) (room int, ok bool) {
 		return 0, false
 	}
 	text := strings.ToLower(no.Kind + " " + no.Code + " " + no.Text)
-	if !tooLong.MatchString(text) && no.Status != http.StatusRequestEntityTooLarge {
+	if !tooLong().MatchString(text) && no.Status != http.StatusRequestEntityTooLarge {
 		return 0, false
 	}
-	if m := ofContext.FindStringSubmatch(text); m != nil {
+	if m := ofContext().FindStringSubmatch(text); m != nil {
 		room, _ = strconv.Atoi(cmp.Or(m[1], m[2]))
 	}
 	return room, true
 }
 
 var (
-	tooLong = regexp.MustCompile(`exceed_context|context_length_exceeded|context[ _](size|length|window)|` +
+	tooLong = pattern.New(`exceed_context|context_length_exceeded|context[ _](size|length|window)|` +
 		`exceeds? .*(context|token)|(prompt|input|request) (is )?too (long|large)|too many tokens|maximum .*tokens|tokens.* must be <=|out of context`)
-	ofContext = regexp.MustCompile(`context (?:size|length|window)[^0-9]{0,20}([0-9]{3,7})|maximum[^0-9]{0,30}([0-9]{3,7}) tokens`)
+	ofContext = pattern.New(`context (?:size|length|window)[^0-9]{0,20}([0-9]{3,7})|maximum[^0-9]{0,30}([0-9]{3,7}) tokens`)
 )

@@ -3,11 +3,11 @@ package cascade
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"conch/coordinator/turn"
+	"conch/device/pattern"
 )
 
 // A model that cannot call tools in the way of its server spells its calls out in its text. There are some ten ways.
@@ -29,17 +29,17 @@ func spelled(body string, tools []turn.ToolSpec) (all []call) {
 }
 
 var (
-	tagged    = regexp.MustCompile(`(?s)<(?:function=|function name=|invoke name=)"?([A-Za-z0-9_.-]+)"?>(.*?)(?:</function>|</invoke>|$)`)
-	parameter = regexp.MustCompile(`(?s)<parameter(?:=| name=)"?([A-Za-z0-9_-]+)"?>(.*?)</parameter>`)
-	keyed     = regexp.MustCompile(`(?s)<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
-	first     = regexp.MustCompile(`^\s*(?:<tool_call>)?\s*([A-Za-z0-9_.-]+)`)
+	tagged    = pattern.New(`(?s)<(?:function=|function name=|invoke name=)"?([A-Za-z0-9_.-]+)"?>(.*?)(?:</function>|</invoke>|$)`)
+	parameter = pattern.New(`(?s)<parameter(?:=| name=)"?([A-Za-z0-9_-]+)"?>(.*?)</parameter>`)
+	keyed     = pattern.New(`(?s)<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
+	first     = pattern.New(`^\s*(?:<tool_call>)?\s*([A-Za-z0-9_.-]+)`)
 )
 
 // asTags reads <function=NAME>, with JSON or with <parameter=KEY> in it, and a name before <arg_key>.
 func asTags(body string, tools []turn.ToolSpec) (all []call) {
-	for _, m := range tagged.FindAllStringSubmatch(body, -1) {
+	for _, m := range tagged().FindAllStringSubmatch(body, -1) {
 		inner := strings.TrimSpace(m[2])
-		if pairs := parameter.FindAllStringSubmatch(inner, -1); len(pairs) > 0 {
+		if pairs := parameter().FindAllStringSubmatch(inner, -1); len(pairs) > 0 {
 			all = append(all, callOfPairs(m[1], pairs, tools))
 			continue
 		}
@@ -48,8 +48,8 @@ func asTags(body string, tools []turn.ToolSpec) (all []call) {
 			all = append(all, call{name: bareName(m[1]), args: string(encoded(args))})
 		}
 	}
-	if pairs := keyed.FindAllStringSubmatch(body, -1); len(all) == 0 && len(pairs) > 0 {
-		if m := first.FindStringSubmatch(body); m != nil {
+	if pairs := keyed().FindAllStringSubmatch(body, -1); len(all) == 0 && len(pairs) > 0 {
+		if m := first().FindStringSubmatch(body); m != nil {
 			all = append(all, callOfPairs(m[1], pairs, tools))
 		}
 	}
@@ -82,7 +82,7 @@ func bareName(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-var nameBefore = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.-]*)(?::\d+)?(?:\[ARGS\]|<｜tool▁sep｜>|<\|[a-z_]+\|>|\s|` + "```(?:json)?" + `)*$`)
+var nameBefore = pattern.New(`([A-Za-z_][A-Za-z0-9_.-]*)(?::\d+)?(?:\[ARGS\]|<｜tool▁sep｜>|<\|[a-z_]+\|>|\s|` + "```(?:json)?" + `)*$`)
 
 // asJSON reads objects that have a name and arguments, alone or in a list, and objects of arguments behind a name.
 func asJSON(body string, tools []turn.ToolSpec) (all []call) {
@@ -99,7 +99,7 @@ func asJSON(body string, tools []turn.ToolSpec) (all []call) {
 		}
 		if c, ok := callOfObject(object); ok {
 			all = append(all, c)
-		} else if m := nameBefore.FindStringSubmatch(body[at : at+i]); m != nil && isTool(bareName(m[1]), tools) {
+		} else if m := nameBefore().FindStringSubmatch(body[at : at+i]); m != nil && isTool(bareName(m[1]), tools) {
 			all = append(all, call{name: bareName(m[1]), args: string(encoded(object))})
 		}
 		at += i + int(d.InputOffset())
@@ -136,20 +136,20 @@ func callOfObject(object map[string]json.RawMessage) (c call, ok bool) {
 }
 
 var (
-	opened = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_.]*)\(`)
-	option = regexp.MustCompile(`^\s*,?\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,()\n"']+)`)
+	opened = pattern.New(`([A-Za-z_][A-Za-z0-9_.]*)\(`)
+	option = pattern.New(`^\s*,?\s*([A-Za-z_][A-Za-z0-9_]*)\s*=\s*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[^,()\n"']+)`)
 )
 
 // asCode reads calls as Python has them: print(default_api.set_timer(seconds=600)).
 func asCode(body string, tools []turn.ToolSpec) (all []call) {
-	for _, m := range opened.FindAllStringSubmatchIndex(body, mostCalls) {
+	for _, m := range opened().FindAllStringSubmatchIndex(body, mostCalls) {
 		name := bareName(body[m[2]:m[3]])
 		if !isTool(name, tools) {
 			continue
 		}
 		args, rest := map[string]json.RawMessage{}, body[m[1]:]
 		for {
-			o := option.FindStringSubmatch(rest)
+			o := option().FindStringSubmatch(rest)
 			if o == nil {
 				break
 			}

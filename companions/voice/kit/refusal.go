@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"conch/coordinator/turn"
+	"conch/device/pattern"
 )
 
 // A refusal is told as what it is: nobody is sent to the network when the server has refused the model (TURNS.md 6).
@@ -61,7 +61,7 @@ func retryAfter(h http.Header, text string) (after time.Duration) {
 		if now, err := http.ParseTime(h.Get("Date")); err == nil {
 			after = at.Sub(now)
 		}
-	} else if m := againIn.FindStringSubmatch(text); m != nil {
+	} else if m := againIn().FindStringSubmatch(text); m != nil {
 		if d, err := time.ParseDuration(strings.ToLower(m[1])); err == nil {
 			after = d
 		} else if n, err := strconv.ParseFloat(m[2], 64); err == nil {
@@ -72,7 +72,7 @@ func retryAfter(h http.Header, text string) (after time.Duration) {
 }
 
 // againIn finds "try again in 1.2s", "retry after 6m0s" and "retry in 20 seconds".
-var againIn = regexp.MustCompile(`(?i)(?:again|retry) (?:in|after) ((?:[0-9.]+(?:ms|h|m|s))+\b|([0-9.]+) ?sec)`)
+var againIn = pattern.New(`(?i)(?:again|retry) (?:in|after) ((?:[0-9.]+(?:ms|h|m|s))+\b|([0-9.]+) ?sec)`)
 
 func seconds(n float64) time.Duration {
 	return time.Duration(min(n, RetryMost.Seconds()) * float64(time.Second))

@@ -79,7 +79,7 @@ const resumeMarker = "The connection broke while you were answering"
 func resumes(prompt string) (rest, said string, ok bool) {
 	rest, how, ok := strings.Cut(prompt, resumeMarker)
 	if ok {
-		said = unquoted(quotation.FindString(how))
+		said = unquoted(quotation().FindString(how))
 	}
 	return strings.TrimSpace(rest), strings.TrimPrefix(said, "… "), ok
 }

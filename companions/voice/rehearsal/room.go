@@ -38,7 +38,7 @@ func roomLine(text string) Line {
 		return Line{Text: text}
 	}
 	l := Line{Who: head, Text: strings.TrimSpace(rest)}
-	if quotation.FindString(l.Text) == l.Text {
+	if quotation().FindString(l.Text) == l.Text {
 		l.Text = unquoted(l.Text)
 	}
 	if i := strings.LastIndex(head, roomIn); i > 0 {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"conch/device/pattern"
 )
 
 var (
@@ -62,11 +64,11 @@ func number1(words []string) (n int, ok bool) {
 	return n, ok
 }
 
-var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var quotation = pattern.New(`"(?:[^"\\]|\\.)*"`)
 
 // unquoted is a text with its quotations as they were before (printable.Quoted).
 func unquoted(text string) string {
-	return quotation.ReplaceAllStringFunc(text, func(q string) (s string) {
+	return quotation().ReplaceAllStringFunc(text, func(q string) (s string) {
 		if json.Unmarshal([]byte(q), &s) != nil {
 			return q
 		}
@@ -123,20 +125,20 @@ func after(words []string, word string) []string {
 
 // What is typed as people write it is read as it is said: "1.5", "-5", "1,000", "8pm".
 var asWritten = []struct {
-	as *regexp.Regexp
+	as func() *regexp.Regexp
 	is string
 }{
-	{regexp.MustCompile(`(\d),(\d\d\d)`), "$1$2"},
-	{regexp.MustCompile(`(^|\s)[-−](\d)`), "$1 minus $2"},
-	{regexp.MustCompile(`(\d)\.(\d)`), "$1 point $2"},
-	{regexp.MustCompile(`(\d)([ap]m)\b`), "$1 $2"},
+	{pattern.New(`(\d),(\d\d\d)`), "$1$2"},
+	{pattern.New(`(^|\s)[-−](\d)`), "$1 minus $2"},
+	{pattern.New(`(\d)\.(\d)`), "$1 point $2"},
+	{pattern.New(`(\d)([ap]m)\b`), "$1 $2"},
 }
 
 // normal makes words of a sentence: lower case, letters and digits only.
 func normal(text string) []string {
 	text = strings.ToLower(strings.NewReplacer("'", "", "’", "").Replace(text))
 	for _, w := range asWritten {
-		text = w.as.ReplaceAllString(text, w.is)
+		text = w.as().ReplaceAllString(text, w.is)
 	}
 	return strings.FieldsFunc(text, func(c rune) bool {
 		return !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c > 0x7f)

@@ -6,9 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"conch/device/pattern"
 )
 
 // Parts takes apart what a model writes, while it is Part: what it says, what it thinks, the tools that it calls in its text, and the marks of
@@ -63,16 +64,16 @@ const (
 )
 
 var (
-	angled    = regexp.MustCompile(`^<([|｜]?)(/?)([A-Za-z][^<>|｜\n]{0,60}|/)([|｜]?)>`)
-	squared   = regexp.MustCompile(`^\[(/?)(THINK|TOOL_CALLS|INST|AVAILABLE_TOOLS)\]`)
-	thinking  = regexp.MustCompile(`^(begin_of_|start_|seed:|unused94)?(think|thought|thoughts|thinking|reason|reasoning|reflect|reflection|analysis|scratchpad|monologue|inner_monologue|solution_plan)?$`)
-	callMarks = regexp.MustCompile(`^(tool_?calls?(_begin|_section_begin|s_begin)?|function_?calls?|tool_?code|python_?(tag|start)|function=.*|function name=.*|invoke name=.*|tool_use|action_start|plugin)$`)
-	turnEnds  = regexp.MustCompile(`^(im_end|eot_id|eot|endoftext|end_of_turn|end_of_text|end_of_sentence|eos|return|end_of_turn_token|endofprompt)$`)
+	angled    = pattern.New(`^<([|｜]?)(/?)([A-Za-z][^<>|｜\n]{0,60}|/)([|｜]?)>`)
+	squared   = pattern.New(`^\[(/?)(THINK|TOOL_CALLS|INST|AVAILABLE_TOOLS)\]`)
+	thinking  = pattern.New(`^(begin_of_|start_|seed:|unused94)?(think|thought|thoughts|thinking|reason|reasoning|reflect|reflection|analysis|scratchpad|monologue|inner_monologue|solution_plan)?$`)
+	callMarks = pattern.New(`^(tool_?calls?(_begin|_section_begin|s_begin)?|function_?calls?|tool_?code|python_?(tag|start)|function=.*|function name=.*|invoke name=.*|tool_use|action_start|plugin)$`)
+	turnEnds  = pattern.New(`^(im_end|eot_id|eot|endoftext|end_of_turn|end_of_text|end_of_sentence|eos|return|end_of_turn_token|endofprompt)$`)
 )
 
 // signAt is the mark that s begins with, its length and its name; more: it may be one, and more of it is needed.
 func signAt(s string, end bool) (k sign, n int, name string, more bool) {
-	if m := squared.FindStringSubmatch(s); m != nil {
+	if m := squared().FindStringSubmatch(s); m != nil {
 		switch {
 		case m[2] == "THINK" && m[1] == "":
 			return thinks, len(m[0]), m[2], false
@@ -88,7 +89,7 @@ func signAt(s string, end bool) (k sign, n int, name string, more bool) {
 			return k, len(mark), "think", false
 		}
 	}
-	if m := angled.FindStringSubmatch(s); m != nil && (m[1] == "") == (m[4] == "") {
+	if m := angled().FindStringSubmatch(s); m != nil && (m[1] == "") == (m[4] == "") {
 		return meaning(strings.ReplaceAll(m[3], "▁", "_"), m[2] != "", m[1] != ""), len(m[0]), m[3], false
 	}
 	if end || len(s) >= mostMark {
@@ -114,19 +115,19 @@ func meaning(name string, closes, piped bool) sign {
 	switch {
 	case low == "think_end" || low == "end_thinking" || low == "end_of_thought" || low == "unused95":
 		return thought
-	case low != "" && thinking.MatchString(low):
+	case low != "" && thinking().MatchString(low):
 		if closes {
 			return thought
 		}
 		return thinks
-	case callMarks.MatchString(low):
+	case callMarks().MatchString(low):
 		if closes {
 			return template
 		}
 		return calling
 	case piped && (low == "channel" || low == "start" || low == "im_start" || low == "start_header_id"):
 		return addressing
-	case turnEnds.MatchString(low):
+	case turnEnds().MatchString(low):
 		return endOfTurn
 	case piped, low == "s" && closes, low == "bos", low == "pad", low == "unk", low == "start_of_turn", low == "/":
 		return template
@@ -295,16 +296,16 @@ func (p *Parts) bare(s string, out *[]Part, end bool) (n int, ok bool) {
 }
 
 var (
-	mayBeCode = regexp.MustCompile(`^\[?[A-Za-z_][A-Za-z0-9_.]*$|^\[$`)
-	isCode    = regexp.MustCompile(`^\[?[A-Za-z_][A-Za-z0-9_.]*\(`)
+	mayBeCode = pattern.New(`^\[?[A-Za-z_][A-Za-z0-9_.]*$|^\[$`)
+	isCode    = pattern.New(`^\[?[A-Za-z_][A-Za-z0-9_.]*\(`)
 )
 
 // code takes a first line that is nothing but a call as Python has it: set_timer(seconds=600), also in a list.
 func (p *Parts) code(s, body string, out *[]Part, end bool) (n int, ok bool) {
-	if mayBeCode.MatchString(body) && !end && len(body) < mostMark {
+	if mayBeCode().MatchString(body) && !end && len(body) < mostMark {
 		return 0, false
 	}
-	if !isCode.MatchString(body) {
+	if !isCode().MatchString(body) {
 		return 0, true
 	}
 	line, _, whole := strings.Cut(body, "\n")
@@ -322,10 +323,10 @@ func (p *Parts) code(s, body string, out *[]Part, end bool) (n int, ok bool) {
 }
 
 var (
-	label   = regexp.MustCompile(`(?im)^[ \t]*\**(thought|action input|action|observation|final answer)\**[ \t]*:\**`)
+	label   = pattern.New(`(?im)^[ \t]*\**(thought|action input|action|observation|final answer)\**[ \t]*:\**`)
 	labels  = []string{"thought:", "action:", "final answer:"}
-	noTool  = regexp.MustCompile(`(?i)^(none.*|n/a|no action.*|nothing|-|)$`)
-	plainID = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+	noTool  = pattern.New(`(?i)^(none.*|n/a|no action.*|nothing|-|)$`)
+	plainID = pattern.New(`^[A-Za-z0-9_.-]+$`)
 )
 
 // react takes an answer of labelled lines (Thought, Action, Action Input, Final Answer): the first action is a call, and the model made up
@@ -337,7 +338,7 @@ func (p *Parts) react(s, body string, out *[]Part, end bool) (n int, ok bool) {
 			return 0, false
 		}
 	}
-	marks := label.FindAllStringSubmatchIndex(body, -1)
+	marks := label().FindAllStringSubmatchIndex(body, -1)
 	if marks == nil || marks[0][0] != 0 {
 		return 0, true
 	}
@@ -360,7 +361,7 @@ func (p *Parts) react(s, body string, out *[]Part, end bool) (n int, ok bool) {
 			switch {
 			case strings.EqualFold(action, "final answer"):
 				return behind(m[1]), true
-			case noTool.MatchString(action):
+			case noTool().MatchString(action):
 			case !next && !end && !json.Valid([]byte(value)) && len(body) < mostBody:
 				return 0, false
 			default:
@@ -374,9 +375,9 @@ func (p *Parts) react(s, body string, out *[]Part, end bool) (n int, ok bool) {
 	switch {
 	case !end && len(body) < mostBody:
 		return 0, false
-	case isCode.MatchString(action):
+	case isCode().MatchString(action):
 		*out = append(*out, Part{Text: body, Call: &action})
-	case plainID.MatchString(action) && strings.Contains(action, "_"):
+	case plainID().MatchString(action) && strings.Contains(action, "_"):
 		action += " {}"
 		*out = append(*out, Part{Text: body, Call: &action})
 	default:
@@ -386,7 +387,7 @@ func (p *Parts) react(s, body string, out *[]Part, end bool) (n int, ok bool) {
 	return len(s), true
 }
 
-var toolFence = regexp.MustCompile("^```[ \t]*(tool_code|tool_calls?|function_calls?|tool|json|python|py|xml|)[ \t]*\r?\n")
+var toolFence = pattern.New("^```[ \t]*(tool_code|tool_calls?|function_calls?|tool|json|python|py|xml|)[ \t]*\r?\n")
 
 // fence takes a block of code that may be a call: it begins the answer, or is named so.
 func (p *Parts) fence(s string, out *[]Part, end bool) int {
@@ -401,7 +402,7 @@ func (p *Parts) fence(s string, out *[]Part, end bool) int {
 	if strings.HasPrefix(s, "```") && i < 0 && !end && len(s) < mostMark {
 		return 0
 	}
-	m := toolFence.FindStringSubmatch(s)
+	m := toolFence().FindStringSubmatch(s)
 	if m == nil || p.begun && !strings.Contains(m[1], "tool") && !strings.Contains(m[1], "function") {
 		p.say(out, s[:1])
 		return 1
@@ -440,7 +441,7 @@ func (p *Parts) head(end bool) int {
 		p.keep(" ")
 	case low == "message":
 		head := strings.TrimSpace(p.body.String())
-		switch to := recipient.FindStringSubmatch(head); {
+		switch to := recipient().FindStringSubmatch(head); {
 		case to != nil:
 			p.enter(inCall, "")
 			p.body.WriteString(to[1] + " ")
@@ -458,7 +459,7 @@ func (p *Parts) head(end bool) int {
 	return n
 }
 
-var recipient = regexp.MustCompile(`to=(?:functions\.)?([A-Za-z0-9_.-]+)`)
+var recipient = pattern.New(`to=(?:functions\.)?([A-Za-z0-9_.-]+)`)
 
 func (p *Parts) keep(text string) {
 	if p.body.Len()+len(text) <= mostBody {

@@ -1,10 +1,11 @@
 package aloud
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"conch/device/pattern"
 )
 
 // Plain turns what a model writes into what can be read aloud, while it is written: no markdown, code block, address or
@@ -124,11 +125,11 @@ func (p *Plain) code(s string, end bool) (int, string, bool) {
 }
 
 var (
-	heading = regexp.MustCompile(`^(#{1,6}|>+)[ \t]`)
-	item    = regexp.MustCompile(`^[-*+•–][ \t]+(\[[ xX]\][ \t]+)?`)
-	number  = regexp.MustCompile(`^(\d{1,3})[.)][ \t]+`)
-	rule    = regexp.MustCompile(`^([-*_=][ \t]*){3,}\n?$`)
-	cells   = regexp.MustCompile(`^[|:\- \t]*$`)
+	heading = pattern.New(`^(#{1,6}|>+)[ \t]`)
+	item    = pattern.New(`^[-*+•–][ \t]+(\[[ xX]\][ \t]+)?`)
+	number  = pattern.New(`^(\d{1,3})[.)][ \t]+`)
+	rule    = pattern.New(`^([-*_=][ \t]*){3,}\n?$`)
+	cells   = pattern.New(`^[|:\- \t]*$`)
 )
 
 // lineStart decides what begins a line.
@@ -171,7 +172,7 @@ func (p *Plain) lineStart(s string, end bool) (int, string, bool) {
 	}
 	if strings.IndexByte("-*_=", c) >= 0 {
 		line, _, _ := strings.Cut(body, "\n")
-		if rule.MatchString(line) {
+		if rule().MatchString(line) {
 			if !whole && len(body) < mostHeld {
 				return 0, "", false
 			}
@@ -179,13 +180,13 @@ func (p *Plain) lineStart(s string, end bool) (int, string, bool) {
 		}
 	}
 	p.inLine = true
-	if m := heading.FindString(body); m != "" {
+	if m := heading().FindString(body); m != "" {
 		return lead + len(m), "", true
 	}
-	if m := item.FindString(body); m != "" {
+	if m := item().FindString(body); m != "" {
 		return lead + len(m), "", true
 	}
-	if m := number.FindStringSubmatch(body); m != nil {
+	if m := number().FindStringSubmatch(body); m != nil {
 		return lead + len(m[0]), m[1] + ", ", true
 	}
 	return lead, "", true
@@ -198,7 +199,7 @@ func decided(body string) bool {
 
 // row is a line of a table: its cells, between commas.
 func row(line string) string {
-	if cells.MatchString(strings.TrimRight(line, "\n")) {
+	if cells().MatchString(strings.TrimRight(line, "\n")) {
 		return ""
 	}
 	var all []string
@@ -232,7 +233,7 @@ func (p *Plain) emphasis(s string, c rune, end bool) (int, string, bool) {
 	return n, "", true
 }
 
-var footnote = regexp.MustCompile(`^\^?[\d, ]+$`)
+var footnote = pattern.New(`^\^?[\d, ]+$`)
 
 // bracket reads a link or an image as its text, and a note's number as nothing.
 func (p *Plain) bracket(s string, at int, end bool) (int, string, bool) {
@@ -258,7 +259,7 @@ func (p *Plain) bracket(s string, at int, end bool) (int, string, bool) {
 		} else {
 			n = len(s)
 		}
-	} else if footnote.MatchString(text) {
+	} else if footnote().MatchString(text) {
 		return n, "", true
 	}
 	var inner Plain
@@ -266,11 +267,11 @@ func (p *Plain) bracket(s string, at int, end bool) (int, string, bool) {
 	return n, inner.Write(text) + inner.Flush(false), true
 }
 
-var tags = regexp.MustCompile(`^</?([a-zA-Z][a-zA-Z0-9]*)([ \t/][^<>\n]*)?>`)
+var tags = pattern.New(`^</?([a-zA-Z][a-zA-Z0-9]*)([ \t/][^<>\n]*)?>`)
 
 // tag drops one of HTML.
 func (p *Plain) tag(s string, end bool) (int, string, bool) {
-	if m := tags.FindStringSubmatch(s); m != nil {
+	if m := tags().FindStringSubmatch(s); m != nil {
 		switch strings.ToLower(m[1]) {
 		case "br", "p", "li", "div":
 			return len(m[0]), "\n", true
